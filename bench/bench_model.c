@@ -34,9 +34,8 @@ static void visit(void *user, const tern_bench_model_row *row)
     if (row->rounds == 0)
         return;
     const bool prompt = row->n_prompt > 0;
-    printf("%s%d at context %d: %.1f tokens/s (+- %.1f), ready in %.2f s\n", prompt ? "pp" : "tg",
-           prompt ? row->n_prompt : row->n_gen, row->n_depth, row->average_rate, row->deviation_rate,
-           row->ready_s);
+    printf("%s: %.1f tokens/s (+- %.1f), ready in %.2f s\n", row->test, row->average_rate,
+           row->deviation_rate, row->ready_s);
     const bool tiles = prompt && strcmp(row->isa, "amx") == 0;
     if (prompt)
         bench_row(r->out, "prefill_int8_peak_share", row->dot_share, "share", "higher",

@@ -93,7 +93,7 @@ static bool is_choice(const option *o, const char *value)
 {
     char word[64];
     for (int i = 0; o->choices && list_word(o->choices, i, word, sizeof word); i++)
-        if (strcmp(word, value) == 0)
+        if (list_is(o->choices, word, value))
             return true;
     return !o->choices;
 }

@@ -103,9 +103,14 @@ const char *suggestion_text(const suggestion *s, const char *before, char *buffe
 #define LIST_PRETOKENIZERS "=pretokenizers"
 #define LIST_CHAT_TEMPLATES "=chat-templates"
 #define LIST_REPORT_SECTIONS "=report-sections"
+#define LIST_ENDINGS "=endings" /* of files that `tern convert` writes */
+#define LIST_STORED "=stored"   /* types of layers in files, known in capitals, too */
+#define LIST_IN_GGUF "=in-gguf" /* those of them that GGUF has */
 
 /* Word i of a space-separated list, or of one of those above, in `buffer`; false past the last. */
 bool list_word(const char *list, int i, char *buffer, size_t room);
+/* Is it that word of the list? */
+bool list_is(const char *list, const char *word, const char *value);
 /* "auto, always or never" */
 void list_add(text *t, const char *list);
 

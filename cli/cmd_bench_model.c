@@ -124,21 +124,16 @@ static int read_options(const args *a, tern_bench_model_options *o, int *threads
 /* The built-in model; its context may be shorter than the usual tests. */
 static int open_built_in(const args *a, format as, model_source *m, tern_bench_model_options *o)
 {
-    const char *architecture;
-    char key[128];
-    int64_t room;
+    tern_model_memory needs;
     if (model_is_there(a) && as == AS_RESULTS)
         return fail_usage("results: `tern regress` opens the model again: name a file with -m");
     int code = model_open(a, NULL, m);
     if (code != EXIT_DONE)
         return code;
     o->file = m->file;
-    if (tern_model_file_get_string(m->file, "general.architecture", &architecture) != TERN_OK)
+    if (tern_model_plan_memory(m->file, NULL, &needs) != TERN_OK || needs.context <= o->n_depth)
         return EXIT_DONE;
-    snprintf(key, sizeof key, "%s.context_length", architecture);
-    if (tern_model_file_get_int(m->file, key, &room) != TERN_OK || room <= o->n_depth)
-        return EXIT_DONE;
-    room -= o->n_depth;
+    const int64_t room = needs.context - o->n_depth;
     if (!args_has(a, "n-prompt") && o->n_prompt > room)
         o->n_prompt = (int)room;
     if (!args_has(a, "n-gen") && o->n_gen > room)
@@ -147,18 +142,6 @@ static int open_built_in(const args *a, format as, model_source *m, tern_bench_m
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
-
-enum { NAME = 32 };
-
-/* "pp512", "tg128 @ d128" */
-static const char *test_name(const tern_bench_model_row *row, char buffer[NAME])
-{
-    int used =
-        snprintf(buffer, NAME, row->n_prompt ? "pp%d" : "tg%d", row->n_prompt ? row->n_prompt : row->n_gen);
-    if (row->n_depth)
-        snprintf(buffer + used, NAME - (size_t)used, " @ d%d", row->n_depth);
-    return buffer;
-}
 
 static bool on_cpu(const tern_bench_model_row *row)
 {
@@ -192,24 +175,23 @@ static const table_column columns[] = {
 /* Why a number is missing stands in its place in Markdown; in a table, where it would push the columns apart, below it. */
 static void add_reason(output *out, const tern_bench_model_row *row)
 {
-    char test[NAME];
     sheet_add(&out->sheet, out->sheet.markdown ? row->error : "unavailable");
     if (!out->sheet.markdown)
-        text_addf(&out->reasons, "%s, %d thread%s: %s\n", test_name(row, test), row->threads,
+        text_addf(&out->reasons, "%s, %d thread%s: %s\n", row->test, row->threads,
                   row->threads == 1 ? "" : "s", row->error);
 }
 
 static void add_row(output *out, const tern_bench_model_row *row)
 {
     sheet *s = &out->sheet;
-    char word[NUMBER_TEXT], test[NAME];
+    char word[NUMBER_TEXT];
     const bool billions = row->parameters >= 1000000000;
     sheet_add(s, row->model_type);
     sheet_add(s, format_bytes(word, row->model_bytes));
     sheet_addf(s, "%.2f %s", (double)row->parameters * (billions ? 1e-9 : 1e-6), billions ? "B" : "M");
     sheet_add(s, backend_name(row));
     sheet_addf(s, "%d", row->threads);
-    sheet_add(s, test_name(row, test));
+    sheet_add(s, row->test);
     if (row->rounds == 0) {
         add_reason(out, row);
         for (int i = 0; i < 4; i++)
@@ -271,11 +253,11 @@ static void add_step(sheet *to, const tern_bench_step *s, double all)
 static void print_steps(const tern_bench_model_row *row, bool markdown)
 {
     double all = 0, rest = 0;
-    char test[NAME], time[NUMBER_TEXT];
+    char time[NUMBER_TEXT];
     for (int i = 0; i < row->n_steps; i++)
         all += row->steps[i].seconds;
-    printf("\n%s, %d thread%s: %s in steps, each the fastest of its runs\n\n", test_name(row, test),
-           row->threads, row->threads == 1 ? "" : "s", tern_time_text(all * 1e9, time, sizeof time));
+    printf("\n%s, %d thread%s: %s in steps, each the fastest of its runs\n\n", row->test, row->threads,
+           row->threads == 1 ? "" : "s", tern_time_text(all * 1e9, time, sizeof time));
     sheet s = sheet_begin(step_columns, sizeof step_columns / sizeof *step_columns, markdown);
     for (int i = 0; i < row->n_steps; i++) {
         if (row->steps[i].seconds < all * 1e-3)
@@ -488,12 +470,10 @@ static const option options[] = {
     {"threads", 't', "N,...", NULL, "measure with these numbers of threads (default: as many as this process may use)"},
     {"repetitions", 'r', "N", NULL, "runs of each test (default: 5)"},
     {"timeout", 0, "S", NULL, "give up a test that takes longer, and say so in its row (default: 600)"},
-    {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},
-    {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"},
-    {"head", 0, "TYPE", HEAD_TYPES, "convert the head (tern run tells what that does to the answers)"},
-    {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`)"},
-    {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot"},
-    {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2 or avx2,-avxvnni"},
+    BATCH_OPTIONS,
+    HEAD_OPTION("convert the head (tern run tells what that does to the answers)"),
+    DEVICE_NAME_OPTIONS,
+    CPU_OPTION,
     {"steps", 0, NULL, NULL, "md, table: also tell where the time goes, step by step"},
     {"output", 'o', "FORMAT", format_words, "how to print them (default: table on a terminal, else md); results: the same as --format json"},
     {"format", 0, "NAME", BENCH_RESULT_FORMATS, "print them as other results of `tern bench`; json is for `tern baseline create --from` and `tern regress --from`"},

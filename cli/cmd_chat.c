@@ -87,9 +87,9 @@ static bool take(void *user, const tern_generated *piece)
 
 /* ---- a turn ---- */
 
-static bool show_progress(void *user, int64_t done, int64_t total)
+static bool show_progress(void *user, uint64_t done, uint64_t total)
 {
-    return progress_update(user, (uint64_t)done, (uint64_t)total) && !interrupted;
+    return progress_update(user, done, total) && !interrupted;
 }
 
 /* Does the last message fit, with what the model is told before it, if all else is forgotten? TERN_LIMIT if not. */
@@ -361,7 +361,7 @@ static int run(const args *a)
 }
 
 static const option options[] = {
-    ENGINE_OPTIONS(ENGINE_CONTEXT),
+    ENGINE_OPTIONS(MODEL_CONTEXT),
     METRICS_OPTION,
     {"system", 0, "TEXT", NULL, "what the model is told before the conversation"},
     NO_ESCAPE_OPTION,

@@ -7,8 +7,8 @@
 #include <tern/model_convert.h>
 
 #include "commands.h"
-#include "engine.h"
 #include "json.h"
+#include "model_source.h"
 #include "progress.h"
 #include "table.h"
 #include "term.h"
@@ -145,12 +145,10 @@ static int run(const args *a)
     tern_model_file *file;
     tern_ctx *ctx;
     options.force = args_has(a, "force");
-    if (!engine_type(a, "type", &options.type) || !engine_type(a, "embedding", &options.embedding) ||
+    if (!model_type(a, "type", &options.type) || !model_type(a, "embedding", &options.embedding) ||
         !take_size(a, "shard-size", &options.shard_bytes))
         return EXIT_USAGE;
-    if (options.shard_bytes && !text_ends_in(args_operand(a, 1), ".safetensors"))
-        return fail_usage("--shard-size is for .safetensors: other formats have one file");
-    if (!engine_output(args_operand(a, 1), ".gguf .safetensors .bin"))
+    if (!model_output(args_operand(a, 1), LIST_ENDINGS))
         return EXIT_USAGE;
     if (tern_model_file_open(args_operand(a, 0), NULL, &file) != TERN_OK)
         return fail_status(NULL);
@@ -166,10 +164,9 @@ static int run(const args *a)
 }
 
 static const option options[] = {
-    {"type", 't', "TYPE", NULL,
-     "how linear layers are stored: i2_s, tq1_0, tq2_0, f32, f16, bf16, q8_0, q4_0, q4_k or q6_k, in "
-     "safetensors hf_t2, f32, f16 "
-     "or bf16; as they are by default"},
+    {"type", 't', "TYPE", LIST_STORED,
+     "how linear layers are stored, as they are by default; safetensors take hf_t2, f32, f16 and bf16, GGUF "
+     "all but hf_t2, .bin f32"},
     {"embedding", 0, "TYPE", NULL,
      "how the table of tokens and the output layer are stored; as they are by default"},
     {"shard-size", 0, "SIZE", NULL,

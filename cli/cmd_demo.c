@@ -200,7 +200,7 @@ static int run(const args *a)
 }
 
 static const option options[] = {
-    ENGINE_OPTIONS(ENGINE_CONTEXT),
+    ENGINE_OPTIONS(MODEL_CONTEXT),
     {"prompt", 'p', "TEXT", NULL,
      "what the passage begins with, with escapes such as \\n (default: a new line)"},
     {"n-predict", 'n', "N", NULL,

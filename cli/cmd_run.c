@@ -114,11 +114,6 @@ static int read_start(const args *a, text *words)
     return code;
 }
 
-static bool show_prompt_progress(void *user, int64_t done, int64_t total)
-{
-    return progress_update(user, (uint64_t)done, (uint64_t)total);
-}
-
 /* Whatever can be wrong with the wishes, before weights are read. */
 static int encode_prompt(const engine *e, const wishes *w, prompt *p)
 {
@@ -144,8 +139,7 @@ static tern_status feed_prompt(prompt *p, int n, tern_sequence *const *sequences
 {
     p->start_ns = clock_ns();
     progress_begin_of("reading the prompt", "tokens");
-    tern_status status =
-        tern_sequence_prompt(sequences[0], p->tokens, (int64_t)p->n, show_prompt_progress, NULL);
+    tern_status status = tern_sequence_prompt(sequences[0], p->tokens, (int64_t)p->n, progress_update, NULL);
     progress_end();
     for (int i = 1; i < n && status == TERN_OK; i++)
         status = tern_sequence_copy(sequences[0], sequences[i]);
@@ -357,7 +351,7 @@ static int run(const args *a)
 }
 
 static const option options[] = {
-    ENGINE_OPTIONS(ENGINE_CONTEXT),
+    ENGINE_OPTIONS(MODEL_CONTEXT),
     {"prompt", 'p', "TEXT", NULL,
      "the text to continue, with escapes such as \\n; else it is read from -f or standard input; the "
      "built-in model needs none"},

@@ -6,7 +6,7 @@
 #include <tern/model_convert.h>
 
 #include "commands.h"
-#include "engine.h"
+#include "model_source.h"
 #include "progress.h"
 #include "term.h"
 
@@ -42,9 +42,9 @@ static int run(const args *a)
     tern_synth_options options = tern_synth_options_default();
     int seed;
     const char *path = args_operand(a, 0);
-    if (!take_shape(a, &shape) || !engine_type(a, "type", &options.type) ||
-        !engine_type(a, "embedding", &options.embedding) || !engine_type(a, "head", &options.head) ||
-        !args_int(a, "seed", 0, 1 << 30, 0, &seed) || !engine_output(path, ".gguf"))
+    if (!take_shape(a, &shape) || !model_type(a, "type", &options.type) ||
+        !model_type(a, "embedding", &options.embedding) || !model_type(a, "head", &options.head) ||
+        !args_int(a, "seed", 0, 1 << 30, 0, &seed) || !model_output(path, ".gguf"))
         return EXIT_USAGE;
     options.seed = (uint64_t)seed;
     options.progress = progress_update;
@@ -70,8 +70,7 @@ static int run(const args *a)
 
 static const option options[] = {
     {"shape", 's', "NAME", LIST_SHAPES, "the shape to start from; bitnet-2b-4t by default"},
-    {"type", 't', "TYPE", NULL,
-     "how linear layers are stored: i2_s (default), tq1_0, tq2_0, f32, f16, bf16, q8_0, q4_0, q4_k or q6_k"},
+    {"type", 't', "TYPE", LIST_IN_GGUF, "how linear layers are stored; i2_s by default"},
     {"embedding", 0, "TYPE", NULL, "how the table of tokens is stored; f16 by default"},
     {"head", 0, "TYPE", NULL, "adds an output layer of its own, stored like this"},
     {"arch", 0, "NAME", LIST_ARCHITECTURES, "the architecture it says it has"},

@@ -9,12 +9,15 @@
 /* Rows of the option table. */
 /* clang-format off */
 #define DEVICE_OPTIONS \
-    {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`); auto: on what is predicted to be fastest, step by step"}, \
-    {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot, or what fails there, and say so"}, \
+    DEVICE_NAME_OPTIONS, \
     {"dump-kernels", 0, "FOLDER", NULL, "write the sources of kernels that are generated for the device to files"}, \
     {"check-device", 0, NULL, NULL, "have the CPU compute each step of the device too, and compare: slow"}, \
     {"device-memory", 0, "BYTES", NULL, "most memory of its own that the device may use and keep, such as 2G; more is an error (default: no limit)"}, \
     {"background", 0, NULL, NULL, "make way for other programs: lower priority"}
+/* Those of them that every verb on a device has. */
+#define DEVICE_NAME_OPTIONS \
+    {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`); auto: on what is predicted to be fastest, step by step"}, \
+    {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot, or what fails there, and say so"}
 /* clang-format on */
 
 /* Reads them, and --cpu and --threads, and makes the context. Returns an exit code; a failure was said. */

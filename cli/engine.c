@@ -12,7 +12,9 @@
 #include "progress.h"
 #include "term.h"
 
-bool engine_number(const args *a, const char *name, double least, double most, double fallback, double *out)
+/* A number in [least, most], or `fallback` if the option was not given. False: it is something else, and that was said. */
+static bool take_number(const args *a, const char *name, double least, double most, double fallback,
+                        double *out)
 {
     const char *value = args_value(a, name);
     *out = fallback;
@@ -48,11 +50,11 @@ static bool seed_of(const args *a, uint64_t *out)
 bool engine_sampling(const args *a, tern_sampling *out)
 {
     tern_sampling s = tern_sampling_default();
-    if (!engine_number(a, "temp", -100, 100, s.temperature, &s.temperature) ||
+    if (!take_number(a, "temp", -100, 100, s.temperature, &s.temperature) ||
         !args_int(a, "top-k", INT_MIN, 1 << 30, s.top_k, &s.top_k) ||
-        !engine_number(a, "top-p", 0, 1, s.top_p, &s.top_p) ||
-        !engine_number(a, "min-p", 0, 1, s.min_p, &s.min_p) ||
-        !engine_number(a, "repeat-penalty", 1e-3, 1e3, s.repeat_penalty, &s.repeat_penalty) ||
+        !take_number(a, "top-p", 0, 1, s.top_p, &s.top_p) ||
+        !take_number(a, "min-p", 0, 1, s.min_p, &s.min_p) ||
+        !take_number(a, "repeat-penalty", 1e-3, 1e3, s.repeat_penalty, &s.repeat_penalty) ||
         !args_int(a, "repeat-last-n", -1, 1 << 30, s.repeat_last, &s.repeat_last) || !seed_of(a, &s.seed))
         return false;
     /* What llama.cpp's users write for: greedy, all of them, the likeliest alone, the whole context. */
@@ -66,25 +68,27 @@ bool engine_sampling(const args *a, tern_sampling *out)
 
 tern_dtype engine_head(const args *a)
 {
-    static const tern_dtype heads[] = {TERN_Q8_0, TERN_Q6_K, TERN_Q4_0, TERN_F16, TERN_BF16, TERN_F32};
+    static const struct {
+        const char *word;
+        tern_dtype type;
+    } heads[] = {
+#define HEAD_ROW(word, type) {word, type},
+        HEAD_LIST(HEAD_ROW)
+#undef HEAD_ROW
+    };
     const char *value = args_value(a, "head");
-    char word[16];
-    for (int i = 0; value && list_word(HEAD_TYPES, i, word, sizeof word); i++)
-        if (strcmp(value, word) == 0)
-            return heads[i];
+    for (size_t i = 0; value && i < sizeof heads / sizeof *heads; i++)
+        if (strcmp(value, heads[i].word) == 0)
+            return heads[i].type;
     return (tern_dtype)0;
 }
 
 /* Is the head that was asked for the one that the file has? */
 static bool is_own_head(const args *a, const engine *e)
 {
-    const tern_model_file *file = tern_model_get_file(e->model);
-    tern_file_tensor head;
-    int i;
-    return (tern_model_file_find(file, "output.weight", &i) == TERN_OK ||
-            tern_model_file_find(file, "token_embd.weight", &i) == TERN_OK) &&
-           tern_model_file_tensor(file, i, &head) == TERN_OK &&
-           tern_stored_get(head.stored)->dtype == engine_head(a);
+    tern_model_info info;
+    tern_model_get_info(e->model, &info);
+    return tern_stored_get(info.head_stored)->dtype == engine_head(a);
 }
 
 /* As many tokens as make a difference of one in a thousand visible. */
@@ -109,29 +113,6 @@ static int compare_heads(const args *a, engine *e)
             args_value(a, "head"), (long long)r.same, (long long)r.tokens,
             100.0 * (double)r.same / (double)r.tokens);
     return EXIT_DONE;
-}
-
-bool engine_type(const args *a, const char *name, tern_stored *out)
-{
-    const char *value = args_value(a, name);
-    if (value && tern_stored_parse(value, out) != TERN_OK) {
-        fail_usage("--%s: %s", name, tern_last_error());
-        return false;
-    }
-    return true;
-}
-
-bool engine_output(const char *path, const char *endings)
-{
-    char ending[32];
-    for (int i = 0; list_word(endings, i, ending, sizeof ending); i++)
-        if (text_ends_in(path, ending))
-            return true;
-    text all = {0};
-    list_add(&all, endings);
-    fail_usage("'%s': the name of the new file ends in %s", path, text_string(&all));
-    text_free(&all);
-    return false;
 }
 
 static int open_model(const args *a, engine *e)
@@ -172,11 +153,11 @@ static int open_session(const args *a, engine_wishes wishes, engine *e)
     tern_model_get_info(e->model, &info);
     tern_session_options o = tern_session_options_default();
     const char *cache = args_value(a, "cache-type");
-    o.cache = ENGINE_CACHE;
+    o.cache = MODEL_CACHE;
     if (cache)
         tern_dtype_parse(cache, &o.cache); /* one of the choices */
     int context, batch, most = info.context < (1 << 30) ? (int)info.context : 1 << 30;
-    int usual = wishes.context ? wishes.context : ENGINE_CONTEXT;
+    int usual = wishes.context ? wishes.context : MODEL_CONTEXT;
     o.slots = wishes.slots;
     if (!args_int(a, "ctx-size", 0, 1 << 30, most < usual ? most : usual, &context) ||
         !args_int(a, "batch-size", 1, 65536, 0, &batch))

@@ -24,13 +24,9 @@ typedef struct engine {
 
 /* What a command wants otherwise than others: {0} is usual. */
 typedef struct engine_wishes {
-    int context; /* positions unless -c says how many; 0 = ENGINE_CONTEXT */
+    int context; /* positions unless -c says how many; 0 = MODEL_CONTEXT */
     int slots;   /* sequences; 0 = 1 */
 } engine_wishes;
-
-/* Positions that commands keep room for unless they wish otherwise, and what keys and values are kept as. */
-#define ENGINE_CONTEXT 4096
-#define ENGINE_CACHE TERN_F16
 
 /* Rows for a command's table of options; engine_open and engine_sampling read them. `context` is that of the command's wishes. */
 /* clang-format off */
@@ -40,24 +36,30 @@ typedef struct engine_wishes {
     {"pre", 0, "NAME", LIST_PRETOKENIZERS, "how the tokenizer cuts text, instead of what the model says"}, \
     {"ctx-size", 'c', "N", NULL, "positions to keep room for; 0 for all (default: " ENGINE_TEXT(context) ", or what the model has)"},         \
     {"threads", 't', "N", NULL, "threads (default: as many as this process may use); fewer can be faster while other work keeps cores busy"}, \
-    {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"},                 \
-    {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"},                     \
-    {"head", 0, "TYPE", HEAD_TYPES, "convert the head, and say how often the likeliest token stays the same, which takes as long as 10,000 tokens of prompt"},     \
+    BATCH_OPTIONS, \
+    HEAD_OPTION("convert the head, and say how often the likeliest token stays the same, which takes as long as 10,000 tokens of prompt"), \
     {"ease", 0, NULL, NULL, "fewer threads and smaller batches while the machine is hot, throttled or on battery; the text stays the same"}, \
     DEVICE_OPTIONS, \
-    {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2 or avx2,-avxvnni"}
+    CPU_OPTION
+/* Of them, what other commands on models have too. */
+#define BATCH_OPTIONS \
+    {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"}, \
+    {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"}
+#define HEAD_OPTION(help) {"head", 0, "TYPE", HEAD_LIST(HEAD_WORD), help}
+#define CPU_OPTION {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2 or avx2,-avxvnni"}
+/* X(word, type) */
+#define HEAD_LIST(X) X("q8", TERN_Q8_0) X("q6", TERN_Q6_K) X("q4", TERN_Q4_0) X("f16", TERN_F16) X("bf16", TERN_BF16) X("f32", TERN_F32)
+#define HEAD_WORD(word, type) word " "
 #define ENGINE_TEXT(number) ENGINE_TEXT_OF(number)
 #define ENGINE_TEXT_OF(number) #number
-#define MODEL_HELP "the model: GGUF, safetensors (file, index or folder), llama2.c (default: the built-in one)"
 #define NO_ESCAPE_OPTION {"no-escape", 0, NULL, NULL, "\\n, \\t, \\\\ and the like in texts of the command line stay as they are"}
-#define HEAD_TYPES "q8 q6 q4 f16 bf16 f32" /* as engine_head has them */
 #define SAMPLING_OPTIONS                                                                                       \
-    {"temp", 0, "X", NULL, "temperature; 0 or less always takes the likeliest token (default: 0.8)"},                  \
-    {"top-k", 0, "N", NULL, "keep the N likeliest tokens; 0 or less keeps all (default: 40)"},                         \
-    {"top-p", 0, "X", NULL, "keep the likeliest tokens that sum to X; 1 keeps all, 0 one (default: 0.95)"},                        \
-    {"min-p", 0, "X", NULL, "drop tokens less likely than X times the likeliest (default: 0.05)"},             \
-    {"repeat-penalty", 0, "X", NULL, "make recent tokens less likely; 1 is off (default: 1)"},                 \
-    {"repeat-last-n", 0, "N", NULL, "how many tokens count as recent; -1: all (default: 64)"},                          \
+    {"temp", 0, "X", NULL, "temperature; 0 or less always takes the likeliest token (default: " ENGINE_TEXT(TERN_SAMPLING_TEMPERATURE) ")"},                  \
+    {"top-k", 0, "N", NULL, "keep the N likeliest tokens; 0 or less keeps all (default: " ENGINE_TEXT(TERN_SAMPLING_TOP_K) ")"},                         \
+    {"top-p", 0, "X", NULL, "keep the likeliest tokens that sum to X; 1 keeps all, 0 one (default: " ENGINE_TEXT(TERN_SAMPLING_TOP_P) ")"},                        \
+    {"min-p", 0, "X", NULL, "drop tokens less likely than X times the likeliest (default: " ENGINE_TEXT(TERN_SAMPLING_MIN_P) ")"},             \
+    {"repeat-penalty", 0, "X", NULL, "make recent tokens less likely; 1 is off (default: " ENGINE_TEXT(TERN_SAMPLING_REPEAT_PENALTY) ")"},                 \
+    {"repeat-last-n", 0, "N", NULL, "how many tokens count as recent; -1: all (default: " ENGINE_TEXT(TERN_SAMPLING_REPEAT_LAST) ")"},                          \
     {"seed", 's', "N", NULL, "the same seed gives the same text; -1 takes another every time (default)"}
 /* clang-format on */
 
@@ -75,17 +77,7 @@ void engine_close(engine *e);
 tern_status engine_encode(const engine *e, const char *words, size_t length, bool special, int32_t **tokens,
                           size_t *n);
 
-/* False: a value is no number, and that was said. */
+/* False: a value is no number that it may be, and that was said. */
 bool engine_sampling(const args *a, tern_sampling *out);
-
-/* A number in [least, most], or `fallback` if the option was not given. False: it is something else, and that was said. */
-bool engine_number(const args *a, const char *name, double least, double most, double fallback, double *out);
-
-/* How weights are stored, such as i2_s; `out` is left as it is if the option was not given. False as above. */
-bool engine_type(const args *a, const char *name, tern_stored *out);
-
-/* Does a name end in one of the words of a list, ".gguf .bin"? Else that was said: what is written is told by the name, and no file of
- * another kind is overwritten by mistake. */
-bool engine_output(const char *path, const char *endings);
 
 #endif

@@ -8,8 +8,8 @@
 #include <tern/catalog.h>
 #include <tern/model.h>
 
-#include "engine.h"
 #include "json.h"
+#include "model_source.h"
 #include "table.h"
 #include "term.h"
 
@@ -114,7 +114,7 @@ static usage measure(const tern_model_file *file)
         u.parameters += elements;
         u.ternary[t.stored] += tern_model_file_runs_ternary(file, i);
     }
-    const tern_session_options o = {.context = ENGINE_CONTEXT, .cache = ENGINE_CACHE};
+    const tern_session_options o = {.context = MODEL_CONTEXT, .cache = MODEL_CACHE};
     u.runs = tern_model_plan_memory(file, &o, &u.memory) == TERN_OK;
     return u;
 }

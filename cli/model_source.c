@@ -56,3 +56,26 @@ int model_fail(const model_source *m)
 {
     return m->built_in ? fail_status(NULL) : fail_model(m->name);
 }
+
+bool model_type(const args *a, const char *name, tern_stored *out)
+{
+    const char *value = args_value(a, name);
+    if (value && tern_stored_parse(value, out) != TERN_OK) {
+        fail_usage("--%s: %s", name, tern_last_error());
+        return false;
+    }
+    return true;
+}
+
+bool model_output(const char *path, const char *endings)
+{
+    char ending[32];
+    for (int i = 0; list_word(endings, i, ending, sizeof ending); i++)
+        if (text_ends_in(path, ending))
+            return true;
+    text all = {0};
+    list_add(&all, endings);
+    fail_usage("'%s': the name of the new file ends in %s", path, text_string(&all));
+    text_free(&all);
+    return false;
+}

@@ -7,6 +7,13 @@
 
 #include "args.h"
 
+#define MODEL_HELP \
+    "the model: GGUF, safetensors (file, index or folder), llama2.c (default: the built-in one)"
+
+/* Positions that commands keep room for unless they wish otherwise, and what keys and values are kept as. */
+#define MODEL_CONTEXT 4096
+#define MODEL_CACHE TERN_F16
+
 /* {0} is none. */
 typedef struct model_source {
     tern_model_file *file; /* open */
@@ -27,5 +34,13 @@ void model_close(model_source *m);
 
 /* After tern_last_error() on the model: says it, and what the file is instead if that can be told. EXIT_FAILED. */
 int model_fail(const model_source *m);
+
+/* How weights are stored, such as i2_s; `out` is left as it is if the option was not given. False: it is no such type, and that was
+ * said. */
+bool model_type(const args *a, const char *name, tern_stored *out);
+
+/* Does a name end in one of the words of a list? Else that was said: what is written is told by the name, and no file of another kind
+ * is overwritten by mistake. */
+bool model_output(const char *path, const char *endings);
 
 #endif

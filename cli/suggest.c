@@ -1,6 +1,8 @@
 /* suggest.c - the nearest of some words, for those who misspelt one. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include <tern/model.h>
 #include <tern/model_convert.h>
@@ -80,14 +82,52 @@ static const char *report_section_name(int i)
     return tern_report_section(i, &name, &what) == TERN_OK ? name : NULL;
 }
 
+/* Type i of those that layers can be written as. */
+static const char *stored_name(int i, bool in_gguf)
+{
+    static char name[16];
+    for (int k = TERN_STORED_AS_IS + 1; k < TERN_STORED_COUNT; k++) {
+        const tern_stored_info *info = tern_stored_get((tern_stored)k);
+        if (!tern_stored_keeps_ternary((tern_stored)k) || (in_gguf && info->gguf_number < 0) || i-- > 0)
+            continue;
+        size_t n = 0;
+        for (; info->name[n] && n + 1 < sizeof name; n++)
+            name[n] = (char)tolower((unsigned char)info->name[n]);
+        name[n] = '\0';
+        return name;
+    }
+    return NULL;
+}
+
+static const char *any_stored_name(int i)
+{
+    return stored_name(i, false);
+}
+
+static const char *gguf_stored_name(int i)
+{
+    return stored_name(i, true);
+}
+
 static const struct {
     const char *list;
     const char *(*name)(int i);
 } lists[] = {
-    {LIST_ARCHITECTURES, tern_model_architecture_name}, {LIST_SHAPES, shape_name},
-    {LIST_PRETOKENIZERS, tern_pretokenizer_name},       {LIST_CHAT_TEMPLATES, tern_chat_template_name},
+    {LIST_ARCHITECTURES, tern_model_architecture_name},
+    {LIST_SHAPES, shape_name},
+    {LIST_PRETOKENIZERS, tern_pretokenizer_name},
+    {LIST_CHAT_TEMPLATES, tern_chat_template_name},
     {LIST_REPORT_SECTIONS, report_section_name},
+    {LIST_ENDINGS, tern_convert_ending},
+    {LIST_STORED, any_stored_name},
+    {LIST_IN_GGUF, gguf_stored_name},
 };
+
+bool list_is(const char *list, const char *word, const char *value)
+{
+    const bool any_case = strcmp(list, LIST_STORED) == 0 || strcmp(list, LIST_IN_GGUF) == 0;
+    return (any_case ? strcasecmp(word, value) : strcmp(word, value)) == 0;
+}
 
 bool list_word(const char *list, int i, char *buffer, size_t room)
 {

@@ -17,7 +17,7 @@
 #include <tern/results.h>
 #include <tern/status.h>
 
-/* Called before each run, `done` of `total` of them: `what` is "loading", "pp512" or "tg128". false stops: TERN_CANCELLED. */
+/* Called before each run, `done` of `total` of them: `what` is "loading" or the test. false stops: TERN_CANCELLED. */
 typedef bool (*tern_bench_progress)(void *user, const char *what, int done, int total);
 
 /* Zeroed fields are the defaults, but for the path or the file, and what is to be measured. */
@@ -61,6 +61,7 @@ typedef struct tern_bench_step {
 /* One test with one number of threads. Pointers are valid during the visit. */
 typedef struct tern_bench_model_row {
     const char *model_type;           /* "bitnet-b1.58 2.41 B I2_S" */
+    const char *test;                 /* "pp512", "tg128 @ d64": the name of its row in results */
     const char *device;               /* what computed: "cpu" */
     const char *isa;                  /* of the CPU; "" of other devices */
     uint64_t model_bytes, parameters; /* of the file; numbers in its weights */

@@ -41,6 +41,14 @@ typedef struct tern_sampling {
         seed; /* token i of a sequence is a function of (seed, i) and the logits alone, for any threads and batch, with one C library (exp) */
 } tern_sampling;
 
+/* Defaults. */
+#define TERN_SAMPLING_TEMPERATURE 0.8
+#define TERN_SAMPLING_TOP_K 40
+#define TERN_SAMPLING_TOP_P 0.95
+#define TERN_SAMPLING_MIN_P 0.05
+#define TERN_SAMPLING_REPEAT_PENALTY 1
+#define TERN_SAMPLING_REPEAT_LAST 64
+
 /* A token and its probability, before sampling changed anything. */
 typedef struct tern_token_logprob {
     int32_t token;
@@ -89,8 +97,7 @@ typedef struct tern_generate_result {
 extern "C" {
 #endif
 
-TERN_API tern_sampling
-tern_sampling_default(void); /* temperature 0.8, top_k 40, top_p 0.95, min_p 0.05, no penalty, seed 0 */
+TERN_API tern_sampling tern_sampling_default(void); /* TERN_SAMPLING_...; no bias, seed 0 */
 
 /* Chooses the token at place `index` of a sequence from `n` logits, which it changes. recent[0..n_recent-1]: tokens before it.
  * TERN_STATE, here and below: logits are not numbers (NaN), or none is left to choose. */
@@ -106,14 +113,11 @@ TERN_API tern_status tern_logprob_of(int64_t n, const float *logits, int32_t tok
 TERN_API tern_status tern_sequence_create(tern_session *session, int slot, tern_sequence **out);
 TERN_API void tern_sequence_free(tern_sequence *sequence); /* NULL is fine; before its session */
 
-/* Called behind each chunk of a prompt, the last one too: `done` of `total` tokens. Returning false stops with TERN_CANCELLED; what was
- * fed stays. */
-typedef bool (*tern_prompt_progress)(void *user, int64_t done, int64_t total);
-
 /* Makes the sequence hold these tokens: the longest beginning that it holds already is not computed again. TERN_LIMIT if the
- * context is too short, and nothing changes. */
+ * context is too short, and nothing changes. `progress` (or NULL) is told tokens behind each chunk, the last one too; if it stops, what
+ * was fed stays. */
 TERN_API tern_status tern_sequence_prompt(tern_sequence *sequence, const int32_t *tokens, int64_t n,
-                                          tern_prompt_progress progress, void *user);
+                                          tern_model_progress progress, void *user);
 /* Makes `to` hold the tokens of `from`, another sequence of the same session, and its logits: keys and values are copied, so that a
  * prompt from which several answers start is computed once. */
 TERN_API tern_status tern_sequence_copy(const tern_sequence *from, tern_sequence *to);

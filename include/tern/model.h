@@ -29,10 +29,6 @@
 typedef struct tern_model tern_model;
 typedef struct tern_session tern_session;
 
-/* Called as work goes on: `done` of `total` bytes, or of what the function that takes it says. Returning false stops with
- * TERN_CANCELLED. While weights are loaded it may be called by any thread, and must not use the model. */
-typedef bool (*tern_model_progress)(void *user, uint64_t done, uint64_t total);
-
 /* Zeroed fields are the defaults. */
 typedef struct tern_model_options {
     tern_dtype ternary; /* what ternary weights are kept as: TERN_T2 (0: this one) or TERN_T5 */
@@ -45,7 +41,7 @@ typedef struct tern_model_options {
 } tern_model_options;
 
 typedef struct tern_model_info {
-    const char *architecture; /* as the file says: "bitnet-b1.58", "bitnet", "llama"                       */
+    const char *architecture; /* as the file says: one of tern_model_architecture_name                     */
     const char *activation;   /* of the feed-forward part: "relu2" or "silu"                             */
     bool sub_norms;           /* norms before the output projections of attention and feed-forward         */
     bool tied;                /* the head is the embedding */
@@ -54,6 +50,8 @@ typedef struct tern_model_info {
     int64_t width, head_width, feed_forward, vocabulary;
     int64_t context; /* positions that it was trained for */
     double rope_theta, norm_eps;
+    tern_stored head_stored;  /* the head in the file, */
+    tern_dtype head;          /* and as it is used */
     uint64_t parameters;      /* numbers in its weights                */
     uint64_t ternary_weights; /* those of them that are -1, 0 or +1    */
     uint64_t product_weights; /* those of linear layers, but for the head */

@@ -17,7 +17,7 @@
 
 typedef struct tern_model_shape {
     const char *name;         /* "bitnet-2b-4t" */
-    const char *architecture; /* "bitnet-b1.58", "bitnet" or "llama" */
+    const char *architecture; /* one of tern_model_architecture_name */
     int64_t layers, width, feed_forward, heads, kv_heads, vocabulary, context;
     double rope_base;
 } tern_model_shape;
@@ -54,7 +54,7 @@ typedef struct tern_convert_options {
         shard_bytes; /* most bytes of tensors in a file of safetensors: several and an index; 0: one file */
     bool
         force; /* ternarise weights of a model that was not trained for it, or write ternary layers as numbers */
-    tern_model_progress progress; /* or NULL; told bytes that are written or read back */
+    tern_model_progress progress; /* or NULL; told bytes that are looked at, written or read back */
     void (*report)(void *user, const tern_convert_report *tensor); /* or NULL; once for each, at the end */
     void *user;
 } tern_convert_options;
@@ -75,6 +75,9 @@ TERN_API tern_status tern_model_synth(const char *path, const tern_model_shape *
                                       const tern_synth_options *options);
 
 TERN_API tern_convert_options tern_convert_options_default(void); /* everything as it is */
+
+/* Endings of names that tern_model_convert knows, the usual one first: ".gguf"; NULL past the last. */
+TERN_API const char *tern_convert_ending(int i);
 
 /* Writes a model as GGUF; as safetensors if `path` ends in .safetensors, with config.json and the tokenizer's files beside it (which
  * are not overwritten: TERN_STATE if others are there); as llama2.c has it, f32 and without a tokenizer, if it ends in .bin

@@ -27,6 +27,10 @@
 
 typedef struct tern_model_file tern_model_file;
 
+/* Called as work goes on: `done` of `total` bytes, or of what the function that takes it says. Returning false stops with
+ * TERN_CANCELLED. While weights are loaded it may be called by any thread, and must not use the model. */
+typedef bool (*tern_model_progress)(void *user, uint64_t done, uint64_t total);
+
 typedef enum tern_file_format {
     TERN_FILE_GGUF,        /* version 2 or 3 */
     TERN_FILE_SAFETENSORS, /* one file, or an index and its parts; config.json beside it is read too */
@@ -35,7 +39,7 @@ typedef enum tern_file_format {
 } tern_file_format;
 
 /* How a tensor is stored in a file: X(enumerator, GGUF's number or -1, name, elements and bytes of a block, what it is,
- * what tern_model_file_load makes of it).
+ * the type in memory: of TERNARY that of the codes; of OPAQUE there is none, and U8 stands for it).
  *
  *   PLAIN    elements or blocks of a Tern type as they are
  *   TERNARY  codes of -1, 0, +1 and scales; for tern_model_file_load_ternary
@@ -110,7 +114,7 @@ typedef struct tern_stored_info {
     int gguf_number;  /* -1: GGUF has no such type */
     tern_stored_kind kind;
     int block_elements, block_bytes;
-    tern_dtype dtype; /* what it loads as */
+    tern_dtype dtype; /* in memory: what it loads as; of TERNARY the codes; of OPAQUE nothing, U8 */
 } tern_stored_info;
 
 typedef struct tern_file_tensor {
@@ -218,6 +222,8 @@ TERN_API bool tern_model_file_runs_ternary(const tern_model_file *file, int i);
 
 TERN_API tern_status tern_stored_parse(const char *name,
                                        tern_stored *out); /* "q8_0" in any case; TERN_NOT_FOUND */
+/* Can layers be written so? -s, 0 and s come back as such: from blocks because they are written as signs, with s beside them. */
+TERN_API bool tern_stored_keeps_ternary(tern_stored stored);
 
 /* Tensor i as a constant of its own type, tern_stored_info.dtype. TERN_DTYPE for ternary
  * tensors, whose scales would be lost, TERN_UNSUPPORTED for opaque ones. The tensor may outlive the file. */

@@ -20,7 +20,6 @@
 #include <stdint.h>
 
 #include <tern/export.h>
-#include <tern/model.h>
 #include <tern/model_file.h>
 #include <tern/status.h>
 

@@ -16,6 +16,7 @@
 #include "measure/deadline.h"
 #include "measure/measure.h"
 #include "measure/model_steps.h"
+#include "measure/model_test.h"
 #include "measure/peak_memory.h"
 
 enum { THREADS_MOST = 64, REPETITIONS = 5, REPETITIONS_MOST = 1000, TOKENS_MOST = 1 << 24 };
@@ -48,7 +49,7 @@ typedef struct bench {
 typedef struct test {
     bench *b;
     bool prompt;
-    char name[32];   /* "pp512" */
+    char name[TERN__MODEL_TEST_NAME];
     double *seconds; /* (repetitions) of the last runs, in a ring */
     double *cpu;     /* likewise, the processor's time */
     int runs;
@@ -421,11 +422,13 @@ static tern_status visit_test(bench *b, bool prompt)
     char type[96], error[TERN__MESSAGE_MAX] = "";
     tern__measurement m = {0};
     test t = {.b = b, .prompt = prompt};
-    snprintf(t.name, sizeof t.name, prompt ? "pp%d" : "tg%d", prompt ? b->o.n_prompt : b->o.n_gen);
+    tern__model_test_name(
+        &(tern__model_test){prompt ? b->o.n_prompt : 0, prompt ? 0 : b->o.n_gen, b->o.n_depth}, t.name);
     name_model(b, type, sizeof type);
     tern_device_info device = {0};
     tern_catalog_device(0, &device);
     tern_bench_model_row row = {.model_type = type,
+                                .test = t.name,
                                 .device = b->o.device,
                                 .isa = !b->on_cpu ? ""
                                        : b->o.cpu ? b->o.cpu

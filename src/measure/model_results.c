@@ -7,29 +7,48 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "measure/model_test.h"
 #include "measure/regress.h"
 #include "measure/results.h"
 #include "measure/settings.h"
 
 enum { TESTS_MOST = 64, WORDS = 64 };
 
+/* ---- names ---- */
+
+const char *tern__model_test_name(const tern__model_test *test, char out[static TERN__MODEL_TEST_NAME])
+{
+    const bool prompt = test->prompt > 0;
+    const int used =
+        snprintf(out, TERN__MODEL_TEST_NAME, prompt ? "pp%d" : "tg%d", prompt ? test->prompt : test->gen);
+    if (test->depth > 0)
+        snprintf(out + used, (size_t)(TERN__MODEL_TEST_NAME - used), " @ d%d", test->depth);
+    return out;
+}
+
+bool tern__model_test_parse(const char *name, tern__model_test *out)
+{
+    char own[TERN__MODEL_TEST_NAME];
+    *out = (tern__model_test){0};
+    if (sscanf(name, "pp%9d @ d%9d", &out->prompt, &out->depth) < 1)
+        sscanf(name, "tg%9d @ d%9d", &out->gen, &out->depth);
+    /* what is not written as we would write it is found out by writing it */
+    return (out->prompt > 0 || out->gen > 0) && strcmp(tern__model_test_name(out, own), name) == 0;
+}
+
 /* ---- to rows ---- */
 
 tern_status tern_bench_model_add(const tern_bench_model_row *row, tern_results *results)
 {
-    char name[WORDS], shape[WORDS];
+    char name[TERN__MODEL_TEST_NAME], shape[WORDS];
     TERN__FAIL_IF(!row || !results, TERN_INVALID_ARGUMENT, "bench_model_add: an argument is NULL");
     TERN__FAIL_IF(row->rounds > 0 && !row->seconds, TERN_INVALID_ARGUMENT,
                   "bench_model_add: the row has no seconds");
-    const bool prompt = row->n_prompt > 0;
-    int used = snprintf(name, sizeof name, prompt ? "pp%d" : "tg%d", prompt ? row->n_prompt : row->n_gen);
-    if (row->n_depth > 0)
-        snprintf(name + used, sizeof name - (size_t)used, " @ d%d", row->n_depth);
     snprintf(shape, sizeof shape, "batch %lld", (long long)row->batch);
     tern_result r = tern_result_default();
     r.suite = "model";
     r.family = row->model_type;
-    r.name = name;
+    r.name = tern__model_test_name(&(tern__model_test){row->n_prompt, row->n_gen, row->n_depth}, name);
     r.shape = shape;
     r.dtype = tern_dtype_name(row->cache);
     r.device = row->device ? row->device : "cpu";
@@ -64,29 +83,25 @@ tern_status tern_bench_model_add(const tern_bench_model_row *row, tern_results *
 typedef struct tests {
     int prompt_sizes[TESTS_MOST], gen_sizes[TESTS_MOST], threads[TESTS_MOST];
     int n_prompt_sizes, n_gen_sizes, n_threads;
-    int depth;
+    tern__model_test test; /* its prompt and gen are those of one row */
     long long batch;
     tern_dtype cache;
     const char *device;
 } tests;
 
-static bool read_row(const tern_result *r, int *prompt, int *gen, tests *of)
+static bool read_row(const tern_result *r, tests *of)
 {
-    *prompt = *gen = of->depth = 0;
     of->device = r->device;
-    return (sscanf(r->name, "pp%d @ d%d", prompt, &of->depth) >= 1 ||
-            sscanf(r->name, "tg%d @ d%d", gen, &of->depth) >= 1) &&
-           (*prompt > 0 || *gen > 0) && sscanf(r->shape, "batch %lld", &of->batch) == 1 && of->batch > 0 &&
-           tern_dtype_parse(r->dtype, &of->cache) == TERN_OK && r->threads > 0;
+    return tern__model_test_parse(r->name, &of->test) && sscanf(r->shape, "batch %lld", &of->batch) == 1 &&
+           of->batch > 0 && tern_dtype_parse(r->dtype, &of->cache) == TERN_OK && r->threads > 0;
 }
 
 double tern__result_tokens_s(const tern_result *row)
 {
-    int prompt, gen;
     tests of;
-    if (strcmp(row->suite, "model") != 0 || !(row->median_us > 0) || !read_row(row, &prompt, &gen, &of))
+    if (strcmp(row->suite, "model") != 0 || !(row->median_us > 0) || !read_row(row, &of))
         return NAN;
-    return (prompt > 0 ? prompt : gen) * 1e6 / row->median_us;
+    return (of.test.prompt + of.test.gen) * 1e6 / row->median_us;
 }
 
 static void add_once(int *numbers, int *n, int number)
@@ -99,28 +114,26 @@ static void add_once(int *numbers, int *n, int number)
 }
 
 /* Is it a test of a model of the family? */
-static bool is_test(const tern_result *r, const char *family, int *prompt, int *gen, tests *of)
+static bool is_test(const tern_result *r, const char *family, tests *of)
 {
-    return strcmp(r->suite, "model") == 0 && (!family || strcmp(r->family, family) == 0) &&
-           read_row(r, prompt, gen, of);
+    return strcmp(r->suite, "model") == 0 && (!family || strcmp(r->family, family) == 0) && read_row(r, of);
 }
 
 /* Row i and all that agree with it. false: it is no such row, or was measured with one before it. */
 static bool gather(const tern_results *base, const char *family, int i, tests *out)
 {
-    int prompt, gen;
     tests one = {0};
     *out = (tests){0};
-    if (!is_test(&base->rows[i], family, &prompt, &gen, out))
+    if (!is_test(&base->rows[i], family, out))
         return false;
     for (int k = 0; k < base->n; k++) {
-        if (!is_test(&base->rows[k], family, &prompt, &gen, &one) || one.depth != out->depth ||
+        if (!is_test(&base->rows[k], family, &one) || one.test.depth != out->test.depth ||
             one.batch != out->batch || one.cache != out->cache || strcmp(one.device, out->device) != 0)
             continue;
         if (k < i)
             return false;
-        add_once(out->prompt_sizes, &out->n_prompt_sizes, prompt);
-        add_once(out->gen_sizes, &out->n_gen_sizes, gen);
+        add_once(out->prompt_sizes, &out->n_prompt_sizes, one.test.prompt);
+        add_once(out->gen_sizes, &out->n_gen_sizes, one.test.gen);
         add_once(out->threads, &out->n_threads, base->rows[k].threads);
     }
     return true;
@@ -168,7 +181,7 @@ tern_status tern__model_measure_again(const tern_results *base, const tern_bench
                                             .prompt_sizes = t.prompt_sizes,
                                             .n_gen_sizes = t.n_gen_sizes,
                                             .gen_sizes = t.gen_sizes,
-                                            .n_depth = t.depth,
+                                            .n_depth = t.test.depth,
                                             .repetitions = repetitions,
                                             .batch = t.batch,
                                             .cache = t.cache,

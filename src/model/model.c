@@ -92,6 +92,8 @@ void tern_model_get_info(const tern_model *model, tern_model_info *out)
                              .context = h->context,
                              .rope_theta = h->rope_theta,
                              .norm_eps = h->norm_eps,
+                             .head_stored = model->file->tensors[model->head_at].stored,
+                             .head = tern_dtype_of(model->head),
                              .parameters = model->parameters,
                              .ternary_weights = model->ternary_weights,
                              .product_weights = model->product_weights,

@@ -9,12 +9,12 @@
 
 tern_sampling tern_sampling_default(void)
 {
-    return (tern_sampling){.temperature = 0.8,
-                           .top_k = 40,
-                           .top_p = 0.95,
-                           .min_p = 0.05,
-                           .repeat_penalty = 1,
-                           .repeat_last = 64};
+    return (tern_sampling){.temperature = TERN_SAMPLING_TEMPERATURE,
+                           .top_k = TERN_SAMPLING_TOP_K,
+                           .top_p = TERN_SAMPLING_TOP_P,
+                           .min_p = TERN_SAMPLING_MIN_P,
+                           .repeat_penalty = TERN_SAMPLING_REPEAT_PENALTY,
+                           .repeat_last = TERN_SAMPLING_REPEAT_LAST};
 }
 
 typedef struct candidate {
@@ -110,7 +110,8 @@ static tern_status check_logits(const char *who, int64_t n, const float *logits)
     return TERN_OK;
 }
 
-/* A number in [0, 1) from (seed, index): two rounds of a 64-bit finaliser over a Weyl sequence. */
+/* A number in [0, 1) from (seed, index): two rounds of a 64-bit finaliser over a Weyl sequence. Not
+ * base/random.h's: a seed gives the text that it always gave. */
 static double uniform(uint64_t seed, uint64_t index)
 {
     uint64_t x = seed;

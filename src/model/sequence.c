@@ -66,7 +66,7 @@ static tern_status reserve(tern_sequence *q, int64_t n)
 }
 
 tern_status tern_sequence_prompt(tern_sequence *sequence, const int32_t *tokens, int64_t n,
-                                 tern_prompt_progress progress, void *user)
+                                 tern_model_progress progress, void *user)
 {
     TERN__FAIL_IF(!sequence || !tokens || n < 1, TERN_INVALID_ARGUMENT,
                   "sequence_prompt: there are no tokens");
@@ -82,7 +82,7 @@ tern_status tern_sequence_prompt(tern_sequence *sequence, const int32_t *tokens,
         int64_t here = n - q->length < chunk ? n - q->length : chunk;
         bool last = q->length + here == n;
         TERN_TRY(feed(q, tokens + q->length, here, last));
-        if (progress && !progress(user, q->length, n))
+        if (progress && !progress(user, (uint64_t)q->length, (uint64_t)n))
             return tern__fail(TERN_CANCELLED,
                               last ? "the prompt was stopped after %lld of %lld tokens: no answer was begun"
                                    : "the prompt was stopped after %lld of %lld tokens",

@@ -17,24 +17,32 @@ typedef struct loader {
     const tern_model_options *options;
     bool *used;   /* (tensors of the file) */
     bool looking; /* nothing is loaded: is everything there? */
+    tern__part_shape shape;
 } loader;
 
-/* Finds tensor `name`, marks it used and checks its shape; columns 0 = a vector. */
-static tern_status find(loader *l, const char *name, int64_t rows, int64_t columns, int *out,
-                        tern_file_tensor *t)
+static tern_status check_shape(const loader *l, const tern__part *part, const tern_file_tensor *t)
 {
-    TERN_TRY(tern_model_file_find(l->m->file, name, out));
+    const int64_t rows = tern__part_rows(part, &l->shape), columns = tern__part_columns(part, &l->shape);
+    const bool vector = tern__part_is_vector(part);
+    TERN__FAIL_IF(vector && (t->rank != 1 || t->shape[0] != columns), TERN_SHAPE,
+                  "model: '%s' should be [%lld]", t->name, (long long)columns);
+    TERN__FAIL_IF(!vector && (t->rank != 2 || t->shape[0] != rows || t->shape[1] != columns), TERN_SHAPE,
+                  "model: '%s' should be [%lld,%lld]", t->name, (long long)rows, (long long)columns);
+    return TERN_OK;
+}
+
+/* Finds the tensor of a part, marks it used and checks its shape. */
+static tern_status find(loader *l, const tern__part *part, int64_t layer, int *out, tern_file_tensor *t)
+{
+    char name[TERN__PART_NAME];
+    TERN_TRY(tern_model_file_find(l->m->file, tern__part_name(part, layer, name), out));
     TERN_TRY(tern_model_file_tensor(l->m->file, *out, t));
-    int rank = columns ? 2 : 1;
-    TERN__FAIL_IF(t->rank != rank || t->shape[0] != rows || (columns && t->shape[1] != columns), TERN_SHAPE,
-                  columns ? "model: '%s' should be [%lld,%lld]" : "model: '%s' should be [%lld]", name,
-                  (long long)rows, (long long)columns);
+    TERN_TRY(check_shape(l, part, t));
     /* types that can be listed, but whose numbers no weight has */
     const tern_stored_info *info = tern_stored_get(t->stored);
-    TERN__FAIL_IF(info->kind == TERN_STORED_PLAIN &&
-                      (!tern__stored_holds_weights(t->stored) || t->stored == TERN_STORED_F64),
-                  TERN_DTYPE, "%s: tensor '%s' is %s, which weights are not", l->m->file->parts[t->part].path,
-                  name, info->name);
+    TERN__FAIL_IF(info->kind == TERN_STORED_PLAIN && !tern__stored_holds_weights(t->stored), TERN_DTYPE,
+                  "%s: tensor '%s' is %s, which weights are not", l->m->file->parts[t->part].path, t->name,
+                  info->name);
     l->used[*out] = true;
     return TERN_OK;
 }
@@ -47,11 +55,11 @@ static void keep(loader *l, tern_tensor *loaded)
     l->m->weight_bytes += tern_nbytes(loaded);
 }
 
-static tern_status load_vector(loader *l, const char *name, int64_t n, tern_tensor **out)
+static tern_status load_vector(loader *l, const tern__part *part, int64_t layer, tern_tensor **out)
 {
     int i;
     tern_file_tensor t;
-    TERN_TRY(find(l, name, n, 0, &i, &t));
+    TERN_TRY(find(l, part, layer, &i, &t));
     if (l->looking)
         return TERN_OK;
     TERN_TRY(tern_model_file_load_f32(l->m->ctx, l->m->file, i, out));
@@ -62,19 +70,18 @@ static tern_status load_vector(loader *l, const char *name, int64_t n, tern_tens
 
 /* What the file has as ternary is BitLinear; so is, in a ternary architecture, what it has as floats: exactly ternary values, or
  * master weights that training would ternarise. */
-static tern_status load_linear(loader *l, const char *name, int64_t rows, int64_t columns, tern__linear *out)
+static tern_status load_linear(loader *l, const tern__part *part, int64_t layer, tern__linear *out)
 {
     tern_model *m = l->m;
     int i;
     tern_file_tensor t;
-    TERN_TRY(find(l, name, rows, columns, &i, &t));
+    TERN_TRY(find(l, part, layer, &i, &t));
     const bool codes = tern_stored_get(t.stored)->kind == TERN_STORED_TERNARY;
-    if (l->looking) {
-        const int beside = codes || m->h.ternary ? tern__scale_of(m->file, &t) : -1;
-        if (beside >= 0)
-            l->used[beside] = true;
+    const int scale = codes || m->h.ternary ? tern__scale_of(m->file, &t) : -1;
+    if (scale >= 0)
+        l->used[scale] = true; /* it is part of out->scales */
+    if (l->looking)
         return TERN_OK;
-    }
     *out = (tern__linear){NULL, NULL};
     if (codes)
         TERN_TRY(
@@ -84,9 +91,6 @@ static tern_status load_linear(loader *l, const char *name, int64_t rows, int64_
                                               &out->weight, &out->scales));
     else if (!out->weight)
         TERN_TRY(tern__load_later(m->ctx, m->loading, i, &out->weight));
-    const int scale = out->scales ? tern__scale_of(m->file, &t) : -1;
-    if (scale >= 0)
-        l->used[scale] = true; /* it is part of out->scales */
     tern_keep(out->scales);
     keep(l, out->weight);
     const uint64_t n = (uint64_t)tern_numel(out->weight);
@@ -110,19 +114,12 @@ static void *field_of(tern__layer *layer, int part)
 
 static tern_status load_layer(loader *l, int64_t i, tern__layer *layer)
 {
-    const tern__hparams *h = &l->m->h;
-    const int64_t sizes[TERN__SIZE_COUNT] = {[TERN__SIZE_WIDTH] = h->width,
-                                             [TERN__SIZE_HEADS] = h->heads * h->head_width,
-                                             [TERN__SIZE_KV_HEADS] = h->kv_heads * h->head_width,
-                                             [TERN__SIZE_FEED_FORWARD] = h->feed_forward};
     for (int k = TERN__PART_LAYER_BEGIN; k < TERN__PART_LAYER_END; k++) {
         const tern__part *part = tern__part_get((tern__part_id)k);
-        char name[TERN__PART_NAME];
-        tern__part_name(part, i, name);
         if (part->role == TERN__ROLE_LINEAR)
-            TERN_TRY(load_linear(l, name, sizes[part->rows], sizes[part->columns], field_of(layer, k)));
-        else if (part->role == TERN__ROLE_NORM || h->sub_norms)
-            TERN_TRY(load_vector(l, name, sizes[part->columns], field_of(layer, k)));
+            TERN_TRY(load_linear(l, part, i, field_of(layer, k)));
+        else if (part->role == TERN__ROLE_NORM || l->m->h.sub_norms)
+            TERN_TRY(load_vector(l, part, i, field_of(layer, k)));
     }
     return TERN_OK;
 }
@@ -169,22 +166,22 @@ static tern_status load_embedding(loader *l)
     tern_model *m = l->m;
     int i, head;
     tern_file_tensor t;
-    TERN_TRY(tern_model_file_find(m->file, "token_embd.weight", &i));
+    TERN_TRY(tern__table_of(m->file, &i));
     TERN_TRY(tern_model_file_tensor(m->file, i, &t));
     TERN__FAIL_IF(t.rank != 2 || t.shape[0] < 1 || t.shape[0] > INT32_MAX, TERN_SHAPE,
-                  "model: 'token_embd.weight' should be a matrix with a row for each token");
-    m->vocabulary = t.shape[0];
+                  "model: '%s' should be a matrix with a row for each token", t.name);
+    m->vocabulary = l->shape.vocabulary = t.shape[0];
     TERN__FAIL_IF(m->h.vocabulary > m->vocabulary, TERN_FORMAT,
-                  "model: %lld tokens are promised, 'token_embd.weight' has %lld rows",
-                  (long long)m->h.vocabulary, (long long)m->vocabulary);
-    TERN_TRY(find(l, "token_embd.weight", m->vocabulary, m->h.width, &i, &t));
+                  "model: %lld tokens are promised, '%s' has %lld rows", (long long)m->h.vocabulary, t.name,
+                  (long long)m->vocabulary);
+    TERN_TRY(find(l, tern__part_get(TERN__PART_TABLE), 0, &i, &t));
     TERN_TRY(tern__head_of(m->file, &head, &m->tied));
     TERN_TRY(check_numbers(m->file, i));
     if (!m->tied)
-        TERN_TRY(find(l, "output.weight", m->vocabulary, m->h.width, &head, &t));
+        TERN_TRY(find(l, tern__part_get(TERN__PART_HEAD), 0, &head, &t));
     TERN_TRY(check_numbers(m->file, head));
     if (l->looking)
-        return load_vector(l, "output_norm.weight", m->h.width, &m->output_norm);
+        return load_vector(l, tern__part_get(TERN__PART_OUTPUT_NORM), 0, &m->output_norm);
     TERN_TRY(tern__load_mapped(m->ctx, m->loading, i, &m->embedding));
     keep(l, m->embedding);
     m->head_at = head;
@@ -198,14 +195,20 @@ static tern_status load_embedding(loader *l)
         keep(l, m->head);
     m->token_bytes += tern_nbytes(m->head);
     share_head(m);
-    return load_vector(l, "output_norm.weight", m->h.width, &m->output_norm);
+    return load_vector(l, tern__part_get(TERN__PART_OUTPUT_NORM), 0, &m->output_norm);
 }
 
 static tern_status load_all(loader *l)
 {
+    const tern__hparams *h = &l->m->h;
     tern__layer none;
+    l->shape = (tern__part_shape){.width = h->width,
+                                  .heads = h->heads,
+                                  .kv_heads = h->kv_heads,
+                                  .head_width = h->head_width,
+                                  .feed_forward = h->feed_forward}; /* the table tells the vocabulary */
     TERN_TRY(load_embedding(l));
-    for (int64_t k = 0; k < l->m->h.layers; k++)
+    for (int64_t k = 0; k < h->layers; k++)
         TERN_TRY(load_layer(l, k, l->looking ? &none : &l->m->layers[k]));
     return check_all_used(l);
 }

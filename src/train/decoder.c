@@ -46,33 +46,25 @@ const tern__part *tern__train_net_part(const tern__train_net *net, int i)
     return part_of(net, i, &layer);
 }
 
-static int64_t size_of(const tern_train_shape *s, tern__size size)
+static tern__part_shape shape_of(const tern_train_shape *s)
 {
-    const int64_t head = s->width / s->heads;
-    switch (size) {
-    case TERN__SIZE_WIDTH:
-        return s->width;
-    case TERN__SIZE_HEADS:
-        return s->heads * head;
-    case TERN__SIZE_KV_HEADS:
-        return s->kv_heads * head;
-    case TERN__SIZE_FEED_FORWARD:
-        return s->feed_forward;
-    case TERN__SIZE_VOCABULARY:
-        return s->vocabulary;
-    default:
-        return 1;
-    }
+    return (tern__part_shape){.width = s->width,
+                              .heads = s->heads,
+                              .kv_heads = s->kv_heads,
+                              .head_width = s->width / s->heads,
+                              .feed_forward = s->feed_forward,
+                              .vocabulary = s->vocabulary};
 }
 
 int64_t tern__train_net_parameters(const tern_train_shape *s)
 {
     const tern__train_net net = {.shape = *s, .n = 2 + TERN__PARTS_OF_LAYER}; /* with one layer */
+    const tern__part_shape shape = shape_of(s);
     int64_t n = 0, layer;
     for (int i = 0; i < net.n; i++) {
         const tern__part *part = part_of(&net, i, &layer);
         const bool once = i == 0 || i == net.n - 1;
-        n += (once ? 1 : s->layers) * size_of(s, part->rows) * size_of(s, part->columns);
+        n += (once ? 1 : s->layers) * tern__part_rows(part, &shape) * tern__part_columns(part, &shape);
     }
     return n;
 }
@@ -90,7 +82,8 @@ static tern_status make_weight(tern__train_net *net, int i, uint64_t seed)
     int64_t layer;
     const tern__part *part = part_of(net, i, &layer);
     const bool vector = tern__part_is_vector(part);
-    const int64_t shape[] = {size_of(&net->shape, part->rows), size_of(&net->shape, part->columns)};
+    const tern__part_shape sizes = shape_of(&net->shape);
+    const int64_t shape[] = {tern__part_rows(part, &sizes), tern__part_columns(part, &sizes)};
     const int64_t *dims = vector ? shape + 1 : shape;
     const int rank = vector ? 1 : 2;
     tern__part_name(part, layer, net->names[i]);

@@ -35,10 +35,8 @@ typedef struct job {
     bool chose;                  /* the caller did, that of layers */
     tern__model_work work;
     tern__model_writer w;
-    plan *plans; /* (weights) */
-    /* scratch for one row of any tensor */
-    float *row;
-    uint8_t *codes, *encoded;
+    plan *plans;                   /* (weights) */
+    tern__ternary_scratch scratch; /* for one row of any tensor */
 } job;
 
 /* ---- what is possible ---------------------------------------------------------------------------------------------- */
@@ -57,13 +55,11 @@ static tern_train_export_options chosen(const tern_train_export_options *options
 static tern_status check_types(const tern_train_shape *shape, const tern_train_export_options *o)
 {
     const tern_stored_info *type = tern_stored_get(o->type), *table = tern_stored_get(o->embedding);
-    TERN__FAIL_IF(!type || type->gguf_number < 0 || o->type == TERN_STORED_F64 ||
-                      !tern__stored_keeps_ternary(o->type),
-                  TERN_DTYPE, "trainer_export: %s does not hold ternary weights in GGUF",
+    TERN__FAIL_IF(!type || type->gguf_number < 0 || !tern_stored_keeps_ternary(o->type), TERN_DTYPE,
+                  "trainer_export: %s does not hold ternary weights in GGUF",
                   type ? type->name : "that type");
-    TERN__FAIL_IF(!table || table->gguf_number < 0 || o->embedding == TERN_STORED_F64 ||
-                      !tern__stored_holds_weights(o->embedding),
-                  TERN_DTYPE, "trainer_export: the table of tokens cannot be written as %s",
+    TERN__FAIL_IF(!table || table->gguf_number < 0 || !tern__stored_holds_weights(o->embedding), TERN_DTYPE,
+                  "trainer_export: the table of tokens cannot be written as %s",
                   table ? table->name : "that type");
     TERN__FAIL_IF(shape->width % table->block_elements != 0, TERN_DTYPE,
                   "trainer_export: %s has blocks of %d, but a row of the table of tokens has %lld numbers",
@@ -98,15 +94,6 @@ static tern_status check(const job *j, const tern_tokenizer *tokenizer)
     return TERN_OK;
 }
 
-static tern_stored type_of_layer(const job *j, int64_t columns)
-{
-    const tern_stored wanted[] = {j->o.type, TERN_STORED_Q8_0};
-    for (size_t i = 0; i < TERN__COUNT(wanted); i++)
-        if (columns % tern_stored_get(wanted[i])->block_elements == 0)
-            return wanted[i];
-    return TERN_STORED_F16;
-}
-
 /* ---- layers -------------------------------------------------------------------------------------------------------- */
 
 /* Codes and scale of weight i, as decoder.c takes them, in the open scope. */
@@ -130,28 +117,12 @@ static tern_status plan_layer(job *j, int i)
         tern_tensor *codes;
         TERN_TRY(quantise(j, i, &codes, &p->scale));
     }
-    p->to = type_of_layer(j, columns);
+    p->to = tern__ternary_fallback(j->o.type, columns);
     p->own_scale = !tern__stored_holds_scales(p->to, &p->scale, 1);
     if (p->to != j->o.type && j->chose)
         tern__log(TERN_LOG_WARN, "'%s' is written as %s: its rows of %lld are no whole blocks of %s",
                   j->net->names[i], tern_stored_get(p->to)->name, (long long)columns,
                   tern_stored_get(j->o.type)->name);
-    return TERN_OK;
-}
-
-/* Rows of -s, 0 and s, or of -1, 0 and 1 where the scale stands beside them. */
-static tern_status write_numbers(job *j, const plan *p, const tern__ternary_rows *all)
-{
-    const tern_stored_info *info = tern_stored_get(p->to);
-    const size_t bytes = (size_t)(all->columns / info->block_elements * info->block_bytes);
-    const int64_t t2_row = tern__t2_bytes(all->columns);
-    for (int64_t r = 0; r < all->rows; r++) {
-        for (int64_t k = 0; k < all->columns; k++)
-            j->row[k] =
-                (float)((int)tern__t2_code(all->t2 + r * t2_row, k) - 1) * (p->own_scale ? 1.0f : p->scale);
-        tern__numbers_encode(p->to, j->row, all->columns, p->own_scale, j->encoded);
-        TERN_TRY(tern__model_writer_write(&j->w, j->encoded, bytes));
-    }
     return TERN_OK;
 }
 
@@ -169,14 +140,10 @@ static tern_status write_layer(job *j, int i)
                                         .rows = tern_dim(w, 0),
                                         .columns = tern_dim(w, 1),
                                         .own_scale = p->own_scale};
-        TERN_TRY(tern__codec_get(p->to) ? tern__ternary_write(&j->w, p->to, &all, j->codes, j->encoded)
-                                        : write_numbers(j, p, &all));
+        TERN_TRY(tern__ternary_write(&j->w, p->to, &all, &j->scratch));
     }
     TERN_TRY(tern__model_writer_pad(&j->w));
-    if (!p->own_scale)
-        return TERN_OK;
-    TERN_TRY(tern__model_writer_write(&j->w, &p->scale, sizeof p->scale));
-    return tern__model_writer_pad(&j->w);
+    return p->own_scale ? tern__model_writer_scale(&j->w, p->scale) : TERN_OK;
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------------------------ */
@@ -195,8 +162,8 @@ static tern_status write_plain(job *j, int i)
                       "trainer_export: weights of '%s' are not finite numbers: training has diverged",
                       j->net->names[i]);
     for (int64_t r = 0; r < rows; r++) {
-        tern__convert_row(TERN_F32, data + r * columns, info->dtype, j->encoded, columns);
-        TERN_TRY(tern__model_writer_write(&j->w, j->encoded,
+        tern__convert_row(TERN_F32, data + r * columns, info->dtype, j->scratch.encoded, columns);
+        TERN_TRY(tern__model_writer_write(&j->w, j->scratch.encoded,
                                           (size_t)(columns / info->block_elements * info->block_bytes)));
     }
     return tern__model_writer_pad(&j->w);
@@ -262,11 +229,12 @@ static tern_status make_scratch(job *j)
     const tern_train_shape *s = &j->net->shape;
     const size_t longest = (size_t)(s->width > s->feed_forward ? s->width : s->feed_forward);
     j->plans = tern__alloc_zero((size_t)j->net->n, sizeof *j->plans);
-    j->row = tern__alloc_zero(longest, sizeof *j->row);
-    j->codes = tern__alloc_zero(longest, TERN__MOST_PLANES);
-    j->encoded = tern__alloc_zero(longest, sizeof(double));
-    return j->plans && j->row && j->codes && j->encoded ? TERN_OK
-                                                        : tern__out_of_memory(longest * sizeof(double));
+    j->scratch.numbers = tern__alloc_zero(longest, sizeof *j->scratch.numbers);
+    j->scratch.codes = tern__alloc_zero(longest, TERN__MOST_PLANES);
+    j->scratch.encoded = tern__alloc_zero(longest, sizeof(double));
+    return j->plans && j->scratch.numbers && j->scratch.codes && j->scratch.encoded
+               ? TERN_OK
+               : tern__out_of_memory(longest * sizeof(double));
 }
 
 tern_status tern_trainer_export(tern_trainer *trainer, const tern_tokenizer *tokenizer, const char *path,
@@ -288,8 +256,8 @@ tern_status tern_trainer_export(tern_trainer *trainer, const tern_tokenizer *tok
         status = write_all(&j, tokenizer);
     tern__model_writer_abort(&j.w);
     tern__free(j.plans);
-    tern__free(j.row);
-    tern__free(j.codes);
-    tern__free(j.encoded);
+    tern__free(j.scratch.numbers);
+    tern__free(j.scratch.codes);
+    tern__free(j.scratch.encoded);
     return status;
 }

@@ -46,7 +46,7 @@ tern_status tern_train_shape_of(const tern_model_file *file, tern_train_shape *o
     TERN_TRY(tern__hparams_read(file, &h));
     TERN_TRY(check_settings(file, &h));
     TERN_TRY(tern_model_check(file));
-    TERN_TRY(tern_model_file_find(file, "token_embd.weight", &i));
+    TERN_TRY(tern__table_of(file, &i));
     TERN_TRY(tern_model_file_tensor(file, i, &table));
     *out = (tern_train_shape){.vocabulary = table.shape[0],
                               .context = h.context,

@@ -7,6 +7,7 @@
 #include <tern/model_convert.h>
 
 #include "harness.h"
+#include "measure/model_test.h"
 
 /* Operations of a run, by the steps that are told, and whether they name what they do. */
 static void add_up(void *user, const tern_bench_model_row *row)
@@ -148,6 +149,31 @@ TEST(a_test_that_takes_too_long_is_given_up_alone)
     CHECK_EQ(seen.rounds[1], -1);
     o.timeout_s = -1;
     CHECK_STATUS(tern_bench_model(&o, note_outcome, &seen), TERN_INVALID_ARGUMENT);
+}
+
+TEST(names_of_tests)
+{
+    static const tern__model_test tests[] = {{512, 0, 0}, {0, 128, 0}, {0, 1, 64}, {1 << 20, 0, 1 << 20}};
+    static const char *const bad[] = {"",
+                                      "pp",
+                                      "pp0",
+                                      "pp-1",
+                                      "pp5x",
+                                      "xx512",
+                                      "tg0",
+                                      "pp1 @ d-1",
+                                      "pp1 @ d0",
+                                      "pp1 @ d2 @ d3",
+                                      "pp99999999999999"};
+    char name[TERN__MODEL_TEST_NAME];
+    tern__model_test back;
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        CHECK(tern__model_test_parse(tern__model_test_name(&tests[i], name), &back));
+        CHECK(back.prompt == tests[i].prompt && back.gen == tests[i].gen && back.depth == tests[i].depth);
+    }
+    CHECK_STR(tern__model_test_name(&(tern__model_test){.gen = 128, .depth = 64}, name), "tg128 @ d64");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(!tern__model_test_parse(bad[i], &back));
 }
 
 TEST(tests_become_rows_of_results)

@@ -12,6 +12,7 @@
 #include "harness.h"
 #include "model/arch/architecture.h"
 #include "model/arch/parts.h"
+#include "tiny_model.h"
 
 static const char *path_of(const char *name)
 {
@@ -130,6 +131,47 @@ TEST(every_row_makes_models)
     tern_ctx_destroy(ctx);
     if (without)
         SKIP("this build has no libjansson or no PCRE2: safetensors were left out");
+}
+
+/* Every number of hf_keys.def reaches a config.json, and comes back from it as it was. */
+TEST(numbers_of_config_json)
+{
+    static const struct {
+        const char *hf, *gguf;
+    } numbers[] = {
+#define HF_KEY(hf, gguf, kind) {hf, gguf},
+#include "model/file/hf_keys.def"
+    };
+    tern_ctx *ctx;
+    tern_model_file *before, *after;
+    CHECK(tiny_windowed_model(path_of("windowed.gguf"), "llama", TINY_CONTEXT / 2));
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    CHECK_OK(tern_model_file_open(path_of("windowed.gguf"), NULL, &before));
+    CHECK_EQ(mkdir(path_of("numbers"), 0777), 0);
+    tern_status status = tern_model_convert(ctx, before, path_of("numbers/model.safetensors"), NULL);
+    tern_ctx_destroy(ctx);
+    if (status == TERN_UNSUPPORTED || status == TERN_UNAVAILABLE) {
+        tern_model_file_close(before);
+        SKIP("this build has no libjansson: it does not read config.json");
+    }
+    CHECK_OK(status);
+    CHECK_OK(tern_model_file_open(path_of("numbers"), NULL, &after));
+    int said = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        char own[TERN__ARCH_KEY], config[TERN__ARCH_KEY];
+        double x, y, z;
+        tern__arch_key("llama", numbers[i].gguf, own);
+        CHECK_OK(tern_model_file_get_float(after, own, &y));
+        CHECK_OK(tern_model_file_get_float(after, tern__arch_key("config", numbers[i].hf, config), &z));
+        CHECK(y == z);
+        if (tern_model_file_get_float(before, own, &x) != TERN_OK)
+            continue;
+        CHECK(x == y);
+        said++;
+    }
+    CHECK_EQ(said, 8); /* of the others the model says it itself */
+    tern_model_file_close(before);
+    tern_model_file_close(after);
 }
 
 TEST(what_a_configuration_means)

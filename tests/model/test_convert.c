@@ -750,11 +750,14 @@ TEST(llama2c)
     shape.rope_base = 10000;
     CHECK_OK(tern_model_synth(path_of("tuned.gguf"), &shape, NULL)); /* ternary layers */
     CHECK_STATUS(convert("tuned.gguf", "no.bin", NULL, NULL), TERN_DTYPE);
-    for (int tied = 0; tied < 2; tied++) {
+    /* layers, the table, both or neither may be asked for: the others are f32 all the same */
+    for (int round = 0; round < 4; round++) {
+        const bool tied = round % 2;
         dense.head = tied ? TERN_STORED_AS_IS : TERN_STORED_F32;
         CHECK_OK(tern_model_synth(path_of("l.gguf"), &shape, &dense));
         CHECK_STATUS(convert("l.gguf", "no.bin", "q8_0", NULL), TERN_UNSUPPORTED);
-        CHECK_OK(convert("l.gguf", "l.bin", NULL, &o));
+        o.embedding = tied ? TERN_STORED_F32 : TERN_STORED_AS_IS;
+        CHECK_OK(convert("l.gguf", "l.bin", round >= 2 ? "f32" : NULL, &o));
         CHECK_OK(convert("l.bin", "back.gguf", NULL, NULL));
         CHECK_OK(tern_model_file_open(path_of("l.gguf"), NULL, &a));
         CHECK_OK(tern_model_file_open(path_of("back.gguf"), NULL, &c));

@@ -87,7 +87,7 @@ TEST(the_head_is_told_apart_and_counted_once)
     const uint64_t width = 256, ff = 512,
                    linear = 2 * (2 * width * width + 2 * width * (width / 2) + 3 * width * ff),
                    norms = 2 * (3 * width + ff) + width, table = VOCABULARY * width;
-    CHECK(info.tied);
+    CHECK(info.tied && info.head_stored == TERN_STORED_F16 && info.head == TERN_F16);
     CHECK_EQ(info.product_weights, linear);
     CHECK_EQ(info.ternary_weights, linear);
     CHECK_EQ(info.parameters, linear + norms + table);
@@ -256,6 +256,9 @@ TEST(a_converted_head_is_near_the_files_and_says_how_near)
         engine e;
         options.head = heads[k];
         CHECK_OK(open_engine(2, &options, &e));
+        tern_model_info info;
+        tern_model_get_info(e.model, &info);
+        CHECK(info.head == heads[k] && info.head_stored == TERN_STORED_F16);
         CHECK_OK(feed(&e, logits));
         if (k == 0)
             memcpy(first, logits, sizeof first);

@@ -256,9 +256,9 @@ TEST(several_that_end_apart)
     close_engine(&e);
 }
 
-static bool stop_at_once(void *user, int64_t done, int64_t total)
+static bool stop_at_once(void *user, uint64_t done, uint64_t total)
 {
-    *(int64_t *)user = done;
+    *(int64_t *)user = (int64_t)done;
     return done == total;
 }
 
@@ -278,9 +278,9 @@ TEST(prompts_can_be_stopped_between_chunks)
     close_engine(&e);
 }
 
-static bool stop_at_the_end(void *user, int64_t done, int64_t total)
+static bool stop_at_the_end(void *user, uint64_t done, uint64_t total)
 {
-    *(int64_t *)user = done;
+    *(int64_t *)user = (int64_t)done;
     return done < total;
 }
 

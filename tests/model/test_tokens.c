@@ -458,7 +458,8 @@ TEST(looking_into_it)
 TEST(every_end_ends_whichever_the_file_names)
 {
     static const char *const names[] = {
-        "a", "<|end_of_text|>", "<|eot_id|>", "<|endoftext|>", "<|im_end|>", "<s>", "b", "<|eot_id|>"};
+        "a", "<|end_of_text|>", "<|eot_id|>",   "<|endoftext|>", "<|im_end|>", "<s>",
+        "b", "<|eot_id|>",      "<end_of_turn>"};
     enum { N = sizeof names / sizeof *names };
     const int32_t listed[] = {6};
     tern_token_text texts[N];
@@ -479,7 +480,8 @@ TEST(every_end_ends_whichever_the_file_names)
         d.n_ends = eos == 3;
         CHECK_OK(tern_tokenizer_create(&d, NULL, &t));
         for (int32_t id = 0; id < N; id++) {
-            bool named = id >= 1 && id <= 3; /* not 4, which is no control token, nor 7, an equal of 2 */
+            bool named =
+                (id >= 1 && id <= 3) || id == 8; /* not 4, which is no control token, nor 7, an equal of 2 */
             CHECK_EQ(tern_tokenizer_is_end(t, id), named || id == eos || (id == 6 && eos == 3));
         }
         tern_tokenizer_free(t);

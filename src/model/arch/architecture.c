@@ -1,6 +1,7 @@
 /* architecture.c - finding rows of architectures.def. */
 #include "model/arch/architecture.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -16,6 +17,13 @@ static const tern__architecture rows[] = {
      pre},
 #include "model/arch/architectures.def"
 };
+
+const char *tern__arch_key(const char *architecture, const char *name, char out[static TERN__ARCH_KEY])
+{
+    if (snprintf(out, TERN__ARCH_KEY, "%s.%s", architecture, name) >= TERN__ARCH_KEY)
+        *out = 0;
+    return out;
+}
 
 const tern__architecture *tern__architecture_get(int i)
 {

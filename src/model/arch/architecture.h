@@ -39,6 +39,10 @@ typedef struct tern__architecture {
     const char *pre;
 } tern__architecture;
 
+/* "ARCHITECTURE.NAME", a key of metadata; "" if that is longer than any key. Returns `out`. */
+enum { TERN__ARCH_KEY = 256 };
+const char *tern__arch_key(const char *architecture, const char *name, char out[static TERN__ARCH_KEY]);
+
 /* Row i; NULL past the last. */
 const tern__architecture *tern__architecture_get(int i);
 /* By name, which may be NULL; NULL if there is none. */

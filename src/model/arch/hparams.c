@@ -2,7 +2,6 @@
 #include "model/arch/hparams.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "base/status.h"
 #include "model/arch/settings.h"
@@ -12,20 +11,12 @@ typedef struct reader {
     const char *architecture;
 } reader;
 
-enum { KEY = 96 };
-
-static const char *key_of(const reader *r, const char *name, char key[static KEY])
-{
-    snprintf(key, KEY, "%s.%s", r->architecture, name);
-    return key;
-}
-
 /* A size in [1, most]. Without an entry: `otherwise`, or an error if that is 0. */
 static tern_status read_size(const reader *r, const char *name, int64_t most, int64_t otherwise, int64_t *out)
 {
-    char key[KEY];
+    char key[TERN__ARCH_KEY];
     int64_t value;
-    tern_status status = tern_model_file_get_int(r->file, key_of(r, name, key), &value);
+    tern_status status = tern_model_file_get_int(r->file, tern__arch_key(r->architecture, name, key), &value);
     if (status == TERN_NOT_FOUND && otherwise > 0) {
         *out = otherwise;
         return TERN_OK;
@@ -40,9 +31,10 @@ static tern_status read_size(const reader *r, const char *name, int64_t most, in
 /* A positive, finite number. `otherwise` as above. */
 static tern_status read_number(const reader *r, const char *name, double otherwise, double *out)
 {
-    char key[KEY];
+    char key[TERN__ARCH_KEY];
     double value;
-    tern_status status = tern_model_file_get_float(r->file, key_of(r, name, key), &value);
+    tern_status status =
+        tern_model_file_get_float(r->file, tern__arch_key(r->architecture, name, key), &value);
     if (status == TERN_NOT_FOUND && otherwise > 0) {
         *out = otherwise;
         return TERN_OK;
@@ -57,10 +49,10 @@ static tern_status read_number(const reader *r, const char *name, double otherwi
 /* A window of attention means nothing to contexts that fit in it: the model has that context then. */
 static tern_status limit_to_window(const reader *r, int64_t *context)
 {
-    char key[KEY];
+    char key[TERN__ARCH_KEY];
     int64_t window;
-    tern_status status =
-        tern_model_file_get_int(r->file, key_of(r, "attention.sliding_window", key), &window);
+    tern_status status = tern_model_file_get_int(
+        r->file, tern__arch_key(r->architecture, "attention.sliding_window", key), &window);
     if (status == TERN_OK && window > 0 && window < *context)
         *context = window;
     return status == TERN_NOT_FOUND ? TERN_OK : status;
@@ -116,7 +108,8 @@ tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
     TERN_TRY(read_number(&r, "attention.layer_norm_rms_epsilon", 0, &h.norm_eps));
     TERN_TRY(read_number(&r, "rope.freq_base", 10000, &h.rope_theta));
     TERN_TRY(limit_to_window(&r, &h.context));
-    if (tern_model_file_get_int(file, key_of(&r, "vocab_size", (char[KEY]){0}), &h.vocabulary) != TERN_OK)
+    if (tern_model_file_get_int(file, tern__arch_key(a->name, "vocab_size", (char[TERN__ARCH_KEY]){0}),
+                                &h.vocabulary) != TERN_OK)
         h.vocabulary = 0;
     else
         TERN__FAIL_IF(h.vocabulary < 1, TERN_FORMAT, "model: its vocab_size is %lld",

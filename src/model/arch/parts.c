@@ -24,6 +24,37 @@ bool tern__part_is_vector(const tern__part *part)
     return part->role == TERN__ROLE_NORM || part->role == TERN__ROLE_SUB_NORM;
 }
 
+static int64_t size_of(tern__size size, const tern__part_shape *s)
+{
+    switch (size) {
+    case TERN__SIZE_ONE:
+        return 1;
+    case TERN__SIZE_WIDTH:
+        return s->width;
+    case TERN__SIZE_HEADS:
+        return s->heads * s->head_width;
+    case TERN__SIZE_KV_HEADS:
+        return s->kv_heads * s->head_width;
+    case TERN__SIZE_FEED_FORWARD:
+        return s->feed_forward;
+    case TERN__SIZE_VOCABULARY:
+        return s->vocabulary;
+    case TERN__SIZE_COUNT:
+        break;
+    }
+    return 0;
+}
+
+int64_t tern__part_rows(const tern__part *part, const tern__part_shape *s)
+{
+    return size_of(part->rows, s);
+}
+
+int64_t tern__part_columns(const tern__part *part, const tern__part_shape *s)
+{
+    return size_of(part->columns, s);
+}
+
 const char *tern__part_name(const tern__part *part, int64_t layer, char out[static TERN__PART_NAME])
 {
     if (part->in_layer)
@@ -53,12 +84,17 @@ bool tern__part_is_linear(const char *name)
     return part && part->role == TERN__ROLE_LINEAR;
 }
 
+tern_status tern__table_of(const tern_model_file *file, int *table)
+{
+    char name[TERN__PART_NAME];
+    return tern_model_file_find(file, tern__part_name(&parts[TERN__PART_TABLE], 0, name), table);
+}
+
 tern_status tern__head_of(const tern_model_file *file, int *head, bool *tied)
 {
     char name[TERN__PART_NAME];
     *tied = tern_model_file_find(file, tern__part_name(&parts[TERN__PART_HEAD], 0, name), head) != TERN_OK;
-    return *tied ? tern_model_file_find(file, tern__part_name(&parts[TERN__PART_TABLE], 0, name), head)
-                 : TERN_OK;
+    return *tied ? tern__table_of(file, head) : TERN_OK;
 }
 
 bool tern_model_file_runs_ternary(const tern_model_file *file, int i)

@@ -39,10 +39,17 @@ typedef struct tern__part {
     tern__size rows, columns;
 } tern__part;
 
+/* The numbers that shapes of parts are made of. */
+typedef struct tern__part_shape {
+    int64_t width, heads, kv_heads, head_width, feed_forward, vocabulary;
+} tern__part_shape;
+
 enum { TERN__PART_NAME = 64 };
 
 const tern__part *tern__part_get(tern__part_id id);
 bool tern__part_is_vector(const tern__part *part);
+int64_t tern__part_rows(const tern__part *part, const tern__part_shape *s); /* of a vector 1 */
+int64_t tern__part_columns(const tern__part *part, const tern__part_shape *s);
 
 /* GGUF's name; `layer` is that of a part of one. */
 const char *tern__part_name(const tern__part *part, int64_t layer, char out[static TERN__PART_NAME]);
@@ -52,6 +59,8 @@ const tern__part *tern__part_of(const char *name, int64_t *layer);
 /* Is it a weight of a layer's products? */
 bool tern__part_is_linear(const char *name);
 
+/* Which tensor of the file is the table of tokens. */
+tern_status tern__table_of(const tern_model_file *file, int *table);
 /* Which tensor of the file is the head: one of its own, or the table of tokens (*tied). TERN_NOT_FOUND if there is neither. */
 tern_status tern__head_of(const tern_model_file *file, int *head, bool *tied);
 

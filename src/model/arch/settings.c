@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "base/strbuf.h"
+#include "model/arch/parts.h"
 
 enum { KEY = 160 };
 
@@ -57,11 +58,9 @@ static const struct setting {
     {"config.mlp_bias", IS_NUMBER, 0, false},
 };
 
-static const char *key_of(const tern__hparams *h, const char *name, char key[static KEY])
+static const char *key_of(const tern__hparams *h, const char *name, char room[static TERN__ARCH_KEY])
 {
-    const bool whole = strncmp(name, "config.", 7) == 0;
-    snprintf(key, KEY, "%s%s%s", whole ? "" : h->architecture, whole ? "" : ".", name);
-    return key;
+    return strncmp(name, "config.", 7) == 0 ? name : tern__arch_key(h->architecture, name, room);
 }
 
 /* A number, or a flag as 0 or 1. TERN_NOT_FOUND if there is no such entry. */
@@ -92,9 +91,10 @@ static tern_status check_values(const tern_model_file *file, const tern__hparams
 {
     for (size_t i = 0; i < TERN__COUNT(settings); i++) {
         const struct setting *s = &settings[i];
-        char key[KEY];
+        char room[TERN__ARCH_KEY];
+        const char *key = key_of(h, s->key, room);
         double value;
-        tern_status status = read_value(file, key_of(h, s->key, key), &value);
+        tern_status status = read_value(file, key, &value);
         if (status == TERN_NOT_FOUND)
             continue;
         TERN_TRY(status);
@@ -155,9 +155,9 @@ static tern_status check_positions(const tern_model_file *file, const tern__hpar
 {
     static const char *const plain[] = {"none", "linear", "default",
                                         NULL}; /* the factor is checked besides */
-    char key[KEY];
+    char key[TERN__ARCH_KEY];
     TERN_TRY(check_bases(file));
-    return check_word(file, key_of(h, "rope.scaling.type", key), plain);
+    return check_word(file, tern__arch_key(h->architecture, "rope.scaling.type", key), plain);
 }
 
 static tern_status check_activation(const tern_model_file *file, const tern__hparams *h)
@@ -218,9 +218,10 @@ static tern_status check_unconverted(const tern_model_file *file)
 static tern_status check_head(const tern_model_file *file)
 {
     int head;
-    bool may_tie;
-    TERN__FAIL_IF(tern_model_file_get_bool(file, "config.tie_word_embeddings", &may_tie) == TERN_OK &&
-                      !may_tie && tern_model_file_find(file, "output.weight", &head) != TERN_OK,
+    bool may_tie, tied;
+    (void)tern__head_of(file, &head, &tied); /* whether there is a table is not asked here */
+    TERN__FAIL_IF(tied && tern_model_file_get_bool(file, "config.tie_word_embeddings", &may_tie) == TERN_OK &&
+                      !may_tie,
                   TERN_FORMAT,
                   "model: 'lm_head.weight' is missing, and config.json says that the table of tokens does "
                   "not stand for it");

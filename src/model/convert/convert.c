@@ -124,28 +124,20 @@ static tern_status reorder(job *j, const tern__conversion *c, tern_tensor **code
 }
 
 /* What a forced ternarisation loses. */
-static tern_status measure_ternary(job *j, tern__conversion *c, const uint8_t *t2, size_t t2_row,
-                                   const float *scales, int64_t n_scales)
+static tern_status measure_ternary(job *j, tern__conversion *c, const tern__ternary_rows *all)
 {
-    int64_t rows, columns;
-    const tern_file_tensor *t = &j->file->tensors[c->source];
-    tern__rows_and_columns(t->rank, t->shape, &rows, &columns);
-    for (int64_t r = 0; r < rows && !c->exact; r++) {
-        TERN_TRY(tern__rows_read_f32(j->file, c->source, source_row(c, rows, r), 1, j->before));
-        for (int64_t k = 0; k < columns; k++) {
-            int code = (int)tern__t2_code(t2 + (size_t)r * t2_row, k);
-            int64_t at = n_scales == 1 ? 0 : (r * columns + k) / TERN__TQ_BLOCK;
-            j->after[k] = (float)(code - 1) * scales[at];
-        }
-        measure(c, j->before, j->after, columns);
+    const int64_t blocks = all->n_scales == 1 ? 0 : all->columns / TERN__TQ_BLOCK;
+    for (int64_t r = 0; r < all->rows && !c->exact; r++) {
+        TERN_TRY(tern__rows_read_f32(j->file, c->source, source_row(c, all->rows, r), 1, j->before));
+        tern__t2_row_f32(all->t2 + r * tern__t2_bytes(all->columns), all->columns, all->scales + r * blocks,
+                         blocks ? blocks : 1, j->after);
+        measure(c, j->before, j->after, all->columns);
     }
     return TERN_OK;
 }
 
-/* Codes and scales of a tensor that is ternary from now on, in their new order, for `write`; what becomes of them is known then. */
-static tern_status write_codes(job *j, tern__conversion *c,
-                               tern_status (*write)(job *j, const tern__conversion *c,
-                                                    const tern__ternary_rows *all))
+/* A tensor that is ternary from now on, as codes or as numbers; what becomes of it is known then. */
+static tern_status write_ternary(job *j, tern__conversion *c)
 {
     const tern_file_tensor *t = &j->file->tensors[c->source];
     tern__ternary_rows all = {.own_scale = c->own_scale, .beside = c->scale};
@@ -161,31 +153,9 @@ static tern_status write_codes(job *j, tern__conversion *c,
         all.t2 = tern_data(codes);
         all.scales = tern_data_f32(scales);
         all.n_scales = tern_numel(scales);
-        TERN_TRY(
-            measure_ternary(j, c, all.t2, (size_t)tern__t2_bytes(all.columns), all.scales, all.n_scales));
-        TERN_TRY(write(j, c, &all));
-    }
-    return TERN_OK;
-}
-
-static tern_status write_ternary(job *j, const tern__conversion *c, const tern__ternary_rows *all)
-{
-    return tern__ternary_write(j->w, c->to, all, j->codes, j->encoded);
-}
-
-/* Codes as numbers: with their one scale, or as signs. */
-static tern_status write_numbers(job *j, const tern__conversion *c, const tern__ternary_rows *all)
-{
-    const tern_stored_info *to = tern_stored_get(c->to);
-    const size_t t2_row = (size_t)tern__t2_bytes(all->columns);
-    for (int64_t r = 0; r < all->rows; r++) {
-        for (int64_t k = 0; k < all->columns; k++) {
-            const int code = (int)tern__t2_code(all->t2 + (size_t)r * t2_row, k);
-            j->before[k] = (float)(code - 1) * (c->signs ? 1 : all->scales[0]);
-        }
-        tern__numbers_encode(c->to, j->before, all->columns, c->signs, j->encoded);
-        TERN_TRY(tern__model_writer_write(j->w, j->encoded,
-                                          (size_t)(all->columns / to->block_elements * to->block_bytes)));
+        TERN_TRY(measure_ternary(j, c, &all));
+        TERN_TRY(tern__ternary_write(j->w, c->to, &all,
+                                     &(tern__ternary_scratch){j->before, j->codes, j->encoded}));
     }
     return TERN_OK;
 }
@@ -228,10 +198,8 @@ static tern_status write_values(job *j, tern__conversion *c)
         for (int64_t r = 0; r < rows; r++) {
             int64_t from = source_row(c, rows, r);
             if (scales)
-                for (int64_t k = 0; k < columns; k++)
-                    j->before[k] = (float)tern__t2_code(
-                                       (const uint8_t *)tern_data(x) + from * tern__t2_bytes(columns), k) -
-                                   1;
+                tern__t2_row_f32((const uint8_t *)tern_data(x) + from * tern__t2_bytes(columns), columns,
+                                 &(float){1}, 1, j->before);
             else if (ternary)
                 memcpy(j->before, tern_data_f32(x) + from * columns, (size_t)columns * sizeof(float));
             else
@@ -331,15 +299,13 @@ static tern_status write_tensors(job *j, const tern__output *out)
 {
     for (size_t i = out->first; i < out->end; i++) {
         tern__conversion *c = &j->plan[i];
-        TERN_TRY(c->way == TERN__WAY_COPY      ? write_copy(j, c)
-                 : c->way == TERN__WAY_TERNARY ? write_codes(j, c, write_ternary)
-                 : c->ternarised               ? write_codes(j, c, write_numbers)
-                                               : write_values(j, c));
+        const bool ternary = c->way == TERN__WAY_TERNARY || c->ternarised;
+        TERN_TRY(c->way == TERN__WAY_COPY ? write_copy(j, c)
+                 : ternary                ? write_ternary(j, c)
+                                          : write_values(j, c));
         TERN_TRY(tern__model_writer_pad(j->w));
-        if (c->own_scale) {
-            TERN_TRY(tern__model_writer_write(j->w, &c->scale, sizeof c->scale));
-            TERN_TRY(tern__model_writer_pad(j->w));
-        }
+        if (c->own_scale)
+            TERN_TRY(tern__model_writer_scale(j->w, c->scale));
     }
     return TERN_OK;
 }
@@ -417,8 +383,7 @@ static void report(const job *j)
             .from = t->stored,
             .to = c->to,
             .lossless = exact,
-            .as_loaded = !exact && (c->way == TERN__WAY_TERNARY || c->ternarised) &&
-                         j->file->master_weights && strncmp(t->name, "blk.", 4) == 0,
+            .as_loaded = !exact && (c->way == TERN__WAY_TERNARY || c->ternarised) && c->master,
             .sqnr_db = exact || c->errors == 0 ? (double)INFINITY : 10 * log10(c->values / c->errors),
             .cosine = exact            ? 1
                       : c->results > 0 ? c->product / sqrt(c->values * c->results)

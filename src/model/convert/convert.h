@@ -21,7 +21,8 @@ typedef struct tern__conversion {
     bool to_halves; /* neighbours become halves; else halves become neighbours */
     bool own_scale; /* its scale becomes a tensor: `scale` */
     float scale;
-    bool ternarised; /* master weights, written as the ternary ones that they mean, in a type of numbers */
+    bool master;     /* master weights, */
+    bool ternarised; /* written as the ternary ones that they mean, in a type of numbers */
     bool signs;      /* its weights are written as -1, 0 and 1, because the type does not hold the scale */
     bool proved;     /* it is ternary before and afterwards, which will be read back: */
     uint64_t codes_hash, scales_hash;

@@ -20,6 +20,11 @@ static const struct destination {
     {TERN_FILE_LLAMA2C, ".bin", tern__llama2c_create},
 };
 
+const char *tern_convert_ending(int i)
+{
+    return i >= 0 && (size_t)i < TERN__COUNT(destinations) ? destinations[i].ending : NULL;
+}
+
 tern_file_format tern__format_of_name(const char *path)
 {
     const size_t length = strlen(path);

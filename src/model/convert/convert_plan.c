@@ -23,7 +23,8 @@ static bool ends_in(const char *name, const char *end)
     return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-static bool is_linear(const tern_file_tensor *t)
+/* Can it be a weight of a product? Wider than tern__part_is_linear: files of architectures that are not known are converted, too. */
+static bool may_be_linear(const tern_file_tensor *t)
 {
     return t->rank == 2 && strncmp(t->name, "blk.", 4) == 0 && ends_in(t->name, ".weight");
 }
@@ -33,6 +34,12 @@ static bool is_table(const tern_file_tensor *t)
     int64_t layer;
     const tern__part *part = tern__part_of(t->name, &layer);
     return part && (part->role == TERN__ROLE_TABLE || part->role == TERN__ROLE_HEAD);
+}
+
+/* Weights that are ternarised by whoever loads them. */
+static bool is_master(const tern_model_file *file, const tern_file_tensor *t)
+{
+    return file->master_weights && may_be_linear(t) && tern_stored_get(t->stored)->kind == TERN_STORED_PLAIN;
 }
 
 /* Does the name of its architecture say that linear layers are ternary? Of others floats are taken as they are, and no scale beside them counts. */
@@ -46,11 +53,9 @@ static bool named_ternary(const tern_model_file *file)
  * name that they are ternary. */
 static tern_stored ternary_in_gguf(const tern_model_file *file, const tern_file_tensor *t)
 {
-    static const tern_stored types[] = {TERN_STORED_I2_S, TERN_STORED_Q8_0, TERN_STORED_F16};
-    for (size_t i = 0; i < TERN__COUNT(types) && t->rank > 0 && named_ternary(file); i++)
-        if (t->shape[t->rank - 1] % tern_stored_get(types[i])->block_elements == 0)
-            return types[i];
-    return TERN_STORED_I2_S;
+    return t->rank > 0 && named_ternary(file)
+               ? tern__ternary_fallback(TERN_STORED_I2_S, t->shape[t->rank - 1])
+               : TERN_STORED_I2_S;
 }
 
 /* What a tensor that nobody asked about becomes in GGUF. */
@@ -79,15 +84,15 @@ static tern_stored type_wanted(const tern_model_file *file, const tern_file_tens
                                const tern_convert_options *o, tern_file_format format)
 {
     bool to_gguf = format == TERN_FILE_GGUF;
-    if (format == TERN_FILE_LLAMA2C && o->type == TERN_STORED_AS_IS && o->embedding == TERN_STORED_AS_IS)
-        return TERN_STORED_F32; /* which is all it has */
-    if (is_linear(t) && o->type != TERN_STORED_AS_IS)
+    if (may_be_linear(t) && o->type != TERN_STORED_AS_IS)
         return o->type;
     if (is_table(t) && o->embedding != TERN_STORED_AS_IS)
         return o->embedding;
+    if (format == TERN_FILE_LLAMA2C)
+        return TERN_STORED_F32; /* which is all it has */
     /* master weights mean what they are ternarised to: as floats they would be another model; and so would a BitNet's floats, for
      * all who read safetensors and know of master weights only */
-    if (is_linear(t) && tern__says_ternary(file) &&
+    if (may_be_linear(t) && tern__says_ternary(file) &&
         (file->format == TERN_FILE_SAFETENSORS || format == TERN_FILE_SAFETENSORS) &&
         tern_stored_get(t->stored)->kind == TERN_STORED_PLAIN)
         return to_gguf ? ternary_in_gguf(file, t) : TERN_STORED_HF_T2;
@@ -99,9 +104,11 @@ static tern_status plan_order(const tern_model_file *file, const tern_file_tenso
 {
     const tern__architecture *a = tern__architecture_in(file);
     tern__rope_pairs before, after;
-    char key[64];
+    char key[TERN__ARCH_KEY];
     int64_t heads = 0, in_pairs;
-    bool q = ends_in(t->name, ".attn_q.weight"), k = ends_in(t->name, ".attn_k.weight");
+    int64_t layer;
+    const tern__part *part = tern__part_of(t->name, &layer);
+    const bool q = part == tern__part_get(TERN__PART_Q), k = part == tern__part_get(TERN__PART_K);
     if ((!q && !k) || !a)
         return TERN_OK;
     TERN_TRY(tern__rope_pairs_of(file, a, &before));
@@ -109,11 +116,9 @@ static tern_status plan_order(const tern_model_file *file, const tern_file_tenso
         format == TERN_FILE_SAFETENSORS ? TERN__ROPE_HALVES : a->gguf_pairs; /* llama2.c: GGUF's of LLaMA */
     if (before == after)
         return TERN_OK;
-    snprintf(key, sizeof key, "%s.attention.head_count%s", a->name, q ? "" : "_kv");
-    if (tern_model_file_get_int(file, key, &heads) != TERN_OK) {
-        snprintf(key, sizeof key, "%s.attention.head_count", a->name);
-        TERN_TRY(tern_model_file_get_int(file, key, &heads));
-    }
+    tern__arch_key(a->name, "attention.head_count_kv", key);
+    if (q || tern_model_file_get_int(file, key, &heads) != TERN_OK)
+        TERN_TRY(tern_model_file_get_int(file, tern__arch_key(a->name, "attention.head_count", key), &heads));
     TERN__FAIL_IF(heads < 1 || !tern__i64_mul(2, heads, &in_pairs) || t->shape[0] % in_pairs != 0,
                   TERN_FORMAT, "%s: the %lld rows of '%s' cannot be put in another order within %lld heads",
                   file->parts[0].path, (long long)t->shape[0], t->name, (long long)heads);
@@ -183,15 +188,15 @@ static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool f
     return TERN_OK;
 }
 
-/* Has the format such a type, and does a row fill its blocks? Four rows share the bytes of HF_T2. */
+/* Has the format such a type, and does a row fill its blocks? Or do rows fill the bytes that they share? */
 static tern_status check_type(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
                               tern_stored to)
 {
-    bool packed = to == TERN_STORED_HF_T2;
+    const int planes = tern__codec_planes(to);
     bool has = to == TERN_STORED_AS_IS       ? false
                : format == TERN_FILE_LLAMA2C ? to == TERN_STORED_F32
                : format == TERN_FILE_GGUF    ? tern_stored_get(to)->gguf_number >= 0
-                                             : packed || tern__safetensors_type_name(to) != NULL;
+                                             : tern__safetensors_type_name(to) != NULL;
     const char *name = tern_stored_get(to == TERN_STORED_AS_IS ? t->stored : to)->name;
     TERN__FAIL_IF(!has && format == TERN_FILE_GGUF, TERN_UNSUPPORTED,
                   "%s: tensor '%s' is %s, which GGUF has not", file->parts[0].path, t->stored_name, name);
@@ -201,11 +206,11 @@ static tern_status check_type(const tern_model_file *file, const tern_file_tenso
     TERN__FAIL_IF(!has, TERN_UNSUPPORTED,
                   "%s: tensor '%s' cannot be %s in safetensors: choose hf_t2, f32, f16 or bf16",
                   file->parts[0].path, t->stored_name, name);
-    TERN__FAIL_IF(packed && t->shape[0] % 4 != 0, TERN_SHAPE,
-                  "%s: tensor '%s' has %lld rows: hf_t2 packs four into one, and could not say how many of "
-                  "the last four there are: choose f32, f16 or bf16",
-                  file->parts[0].path, t->stored_name, (long long)t->shape[0]);
-    const int block = packed ? 1 : tern_stored_get(to)->block_elements;
+    TERN__FAIL_IF(planes > 1 && t->shape[0] % planes != 0, TERN_SHAPE,
+                  "%s: tensor '%s' has %lld rows: %s packs %d into one, and could not say how many of "
+                  "the last there are: choose f32, f16 or bf16",
+                  file->parts[0].path, t->stored_name, (long long)t->shape[0], name, planes);
+    const int block = planes > 1 ? 1 : tern_stored_get(to)->block_elements;
     const int64_t columns = t->rank ? t->shape[t->rank - 1] : 1;
     TERN__FAIL_IF(
         columns % block != 0, TERN_SHAPE,
@@ -215,110 +220,154 @@ static tern_status check_type(const tern_model_file *file, const tern_file_tenso
     return TERN_OK;
 }
 
-/* Do a BitNet's master weights become numbers in GGUF? Those are the ternary ones then: GGUF cannot say that there is still
- * something to be done. */
-static bool is_ternarised(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
-                          tern_stored to)
+/* One tensor: where it comes from, and what is asked of it. */
+typedef struct question {
+    tern_ctx *ctx;
+    const tern_model_file *file;
+    const tern_convert_options *o;
+    tern_file_format format; /* of the new file */
+    const tern_file_tensor *t;
+    bool was_codes, to_codes; /* in a ternary type before and afterwards */
+    tern__conversion *c;
+} question;
+
+static const char *path_of(const question *q)
 {
-    return file->master_weights && is_linear(t) && named_ternary(file) && format == TERN_FILE_GGUF &&
-           tern_stored_get(t->stored)->kind == TERN_STORED_PLAIN &&
-           tern_stored_get(to)->kind == TERN_STORED_PLAIN && tern__stored_keeps_ternary(to);
+    return q->file->parts[0].path;
+}
+
+static const char *type_of(const question *q)
+{
+    return tern_stored_get(q->c->to)->name;
+}
+
+/* ---- what is refused ------------------------------------------------------------------------------------------------- */
+
+/* Only what holds weights has a writer of numbers. */
+static tern_status refuse_no_numbers(const question *q)
+{
+    TERN__FAIL_IF(q->c->way == TERN__WAY_VALUES && !tern__stored_holds_weights(q->c->to), TERN_DTYPE,
+                  "%s: tensor '%s' cannot be written as %s", path_of(q), q->t->name, type_of(q));
+    return TERN_OK;
+}
+
+/* No model can be loaded with such a table. */
+static tern_status refuse_ternary_table(const question *q)
+{
+    TERN__FAIL_IF(q->c->way == TERN__WAY_TERNARY && is_table(q->t), TERN_DTYPE,
+                  "%s: tensor '%s' cannot be %s: tables of tokens and heads are numbers in every model",
+                  path_of(q), q->t->name, type_of(q));
+    return TERN_OK;
+}
+
+/* Inputs of ternary weights are rounded, those of numbers are not, unless the name of an architecture or a config.json says so. */
+static tern_status refuse_ordinary_layer(const question *q)
+{
+    const tern__architecture *a = tern__architecture_in(q->file);
+    const bool ternary =
+        q->was_codes || (may_be_linear(q->t) && tern__says_ternary(q->file) && !q->file->master_weights);
+    TERN__FAIL_IF(
+        ternary && !q->to_codes && a && !a->ternary && q->format != TERN_FILE_SAFETENSORS, TERN_DTYPE,
+        "%s: as %s '%s' would be an ordinary layer, and the model another one: choose a ternary type",
+        path_of(q), type_of(q), q->t->name);
+    return TERN_OK;
+}
+
+/* config.json can say "packed codes" and "master weights"; -s, 0 and s are neither, and not all who read it leave them as they are. */
+static tern_status refuse_numbers_of_our_own(const question *q)
+{
+    const bool ternary = q->was_codes || (tern__says_ternary(q->file) && !q->file->master_weights);
+    TERN__FAIL_IF(ternary && !q->to_codes && may_be_linear(q->t) && q->format == TERN_FILE_SAFETENSORS,
+                  TERN_UNSUPPORTED,
+                  "%s: '%s' is ternary, and as %s in safetensors only Tern would read it as that: choose "
+                  "hf_t2, or force it",
+                  path_of(q), q->t->name, type_of(q));
+    return TERN_OK;
 }
 
 /* Master weights are ternarised by whoever loads them, if the file says what they are, as config.json does. GGUF cannot: as floats
  * they would be another model. */
-static tern_status check_masters(const tern_model_file *file, const tern__conversion *c,
-                                 tern_file_format format)
+static tern_status refuse_masters(const question *q)
 {
-    const tern_file_tensor *t = &file->tensors[c->source];
-    TERN__FAIL_IF(
-        !c->ternarised && file->master_weights && is_linear(t) &&
-            tern_stored_get(t->stored)->kind == TERN_STORED_PLAIN &&
-            tern_stored_get(c->to)->kind != TERN_STORED_TERNARY && format != TERN_FILE_SAFETENSORS,
-        TERN_DTYPE,
-        "%s: '%s' has master weights, which are ternarised when they are loaded: as %s they would be "
-        "another model; choose a ternary type",
-        file->parts[0].path, t->name, tern_stored_get(c->to)->name);
+    TERN__FAIL_IF(q->c->master && !q->c->ternarised && !q->to_codes && q->format != TERN_FILE_SAFETENSORS,
+                  TERN_DTYPE,
+                  "%s: '%s' has master weights, which are ternarised when they are loaded: as %s they would "
+                  "be another model; choose a ternary type",
+                  path_of(q), q->t->name, type_of(q));
     return TERN_OK;
 }
 
 /* Numbers of several sizes are not ternary: whoever loads them would ternarise them anew, or refuse them. */
-static tern_status check_one_scale(tern_ctx *ctx, const tern_model_file *file, const tern__conversion *c)
+static tern_status refuse_several_scales(const question *q)
 {
-    TERN_SCOPE(ctx) {
+    if (q->c->way != TERN__WAY_VALUES || !q->was_codes)
+        return TERN_OK;
+    TERN_SCOPE(q->ctx) {
         tern_tensor *codes, *scales;
-        TERN_TRY(
-            tern_model_file_load_ternary(ctx, file, c->source, TERN_T2, TERN_TERNARY_EXACT, &codes, &scales));
+        TERN_TRY(tern_model_file_load_ternary(q->ctx, q->file, q->c->source, TERN_T2, TERN_TERNARY_EXACT,
+                                              &codes, &scales));
         TERN__FAIL_IF(tern_numel(scales) > 1, TERN_UNSUPPORTED,
                       "%s: tensor '%s' has a scale for each block; as %s it would not be ternary any more: "
                       "use tq1_0 or tq2_0",
-                      file->parts[0].path, file->tensors[c->source].name, tern_stored_get(c->to)->name);
+                      path_of(q), q->t->name, type_of(q));
     }
     return TERN_OK;
 }
 
-static tern_status plan_tensor(tern_ctx *ctx, const tern_model_file *file, const tern_convert_options *o,
-                               tern_file_format format, tern__conversion *c)
+static const struct refusal {
+    tern_status (*check)(const question *q);
+    bool force; /* the caller can force it */
+} refusals[] = {
+    {refuse_no_numbers, false},        {refuse_ternary_table, false}, {refuse_ordinary_layer, true},
+    {refuse_numbers_of_our_own, true}, {refuse_masters, true},        {refuse_several_scales, true},
+};
+
+/* ---- one tensor -------------------------------------------------------------------------------------------------------- */
+
+/* Where its scale goes: into its type, or into a tensor beside it. */
+static tern_status plan_scale_place(const question *q)
 {
-    const tern_file_tensor *t = &file->tensors[c->source];
-    const tern_stored_info *from = tern_stored_get(t->stored);
-    c->to = type_wanted(file, t, o, format);
-    TERN_TRY(check_type(file, t, format, c->to));
-    TERN_TRY(plan_order(file, t, format, c));
-    bool to_ternary = tern_stored_get(c->to)->kind == TERN_STORED_TERNARY;
-    c->ternarised = is_ternarised(file, t, format, c->to);
-    if (c->to == t->stored && c->heads == 0 && !c->ternarised &&
-        c->to != TERN_STORED_HF_T2) /* whose scale may mean something else */
-        c->way = TERN__WAY_COPY;
-    else
-        c->way = to_ternary ? TERN__WAY_TERNARY : TERN__WAY_VALUES;
-    TERN__FAIL_IF(c->way == TERN__WAY_VALUES && !tern__stored_holds_weights(c->to), TERN_DTYPE,
-                  "%s: tensor '%s' cannot be written as %s", file->parts[0].path, t->name,
-                  tern_stored_get(c->to)->name);
-    TERN__FAIL_IF(c->way == TERN__WAY_TERNARY && is_table(t), TERN_DTYPE,
-                  "%s: tensor '%s' cannot be %s: tables of tokens and heads are numbers in every model",
-                  file->parts[0].path, t->name, tern_stored_get(c->to)->name);
-    /* inputs of ternary weights are rounded, those of numbers are not, unless a config.json says so */
-    const tern__architecture *a = tern__architecture_in(file);
-    TERN__FAIL_IF(
-        !o->force &&
-            (from->kind == TERN_STORED_TERNARY ||
-             (is_linear(t) && tern__says_ternary(file) && !file->master_weights)) &&
-            !to_ternary && a && !a->ternary && format != TERN_FILE_SAFETENSORS,
-        TERN_DTYPE,
-        "%s: as %s '%s' would be an ordinary layer, and the model another one: choose a ternary type",
-        file->parts[0].path, tern_stored_get(c->to)->name, t->name);
-    /* config.json can say "packed codes" and "master weights"; -s, 0 and s are neither, and not all who read it leave them as they are */
-    TERN__FAIL_IF(
-        !o->force && format == TERN_FILE_SAFETENSORS && is_linear(t) && !to_ternary &&
-            (from->kind == TERN_STORED_TERNARY || (tern__says_ternary(file) && !file->master_weights)),
-        TERN_UNSUPPORTED,
-        "%s: '%s' is ternary, and as %s in safetensors only Tern would read it as that: choose "
-        "hf_t2, or force it",
-        file->parts[0].path, t->name, tern_stored_get(c->to)->name);
-    if (!o->force)
-        TERN_TRY(check_masters(file, c, format));
+    tern__conversion *c = q->c;
+    const bool values = c->way == TERN__WAY_VALUES, blocks = tern__stored_has_blocks(c->to);
     /* what may not hold a scale as it is */
-    const bool blocks = tern__stored_has_blocks(c->to);
-    const bool narrow =
-        c->way == TERN__WAY_VALUES &&
-        (c->to == TERN_STORED_F16 || c->to == TERN_STORED_BF16 || (blocks && named_ternary(file)));
-    const bool numbers = narrow || (c->way == TERN__WAY_VALUES && c->to == TERN_STORED_F32);
-    if (!o->force && c->way == TERN__WAY_VALUES && from->kind == TERN_STORED_TERNARY)
-        TERN_TRY(check_one_scale(ctx, file, c));
-    if (c->way == TERN__WAY_TERNARY || (numbers && from->kind == TERN_STORED_TERNARY) ||
-        (narrow && c->ternarised))
-        return plan_scale(ctx, file, o->force, c);
+    const bool narrow = values && (c->to == TERN_STORED_F16 || c->to == TERN_STORED_BF16 ||
+                                   (blocks && named_ternary(q->file)));
+    const bool numbers = narrow || (values && c->to == TERN_STORED_F32);
+    if (c->way == TERN__WAY_TERNARY || (numbers && q->was_codes) || (narrow && c->ternarised))
+        return plan_scale(q->ctx, q->file, q->o->force, c);
     if (c->ternarised)
         return TERN_OK; /* f32 holds any scale */
-    if (c->way == TERN__WAY_COPY || from->kind != TERN_STORED_TERNARY)
-        TERN_TRY(keep_scale(ctx, file, c));
+    if (c->way == TERN__WAY_COPY || !q->was_codes)
+        TERN_TRY(keep_scale(q->ctx, q->file, c));
     /* ternary weights stored as floats keep their scale too */
-    if (narrow && is_linear(t) && (!c->own_scale || blocks)) {
-        tern_status status = plan_scale(ctx, file, false, c);
+    if (narrow && may_be_linear(q->t) && (!c->own_scale || blocks)) {
+        tern_status status = plan_scale(q->ctx, q->file, false, c);
         return status == TERN_DTYPE || status == TERN_FORMAT ? TERN_OK : status;
     }
     return TERN_OK;
+}
+
+static tern_status plan_tensor(question *q)
+{
+    tern__conversion *c = q->c;
+    c->to = type_wanted(q->file, q->t, q->o, q->format);
+    TERN_TRY(check_type(q->file, q->t, q->format, c->to));
+    TERN_TRY(plan_order(q->file, q->t, q->format, c));
+    q->was_codes = tern_stored_get(q->t->stored)->kind == TERN_STORED_TERNARY;
+    q->to_codes = tern_stored_get(c->to)->kind == TERN_STORED_TERNARY;
+    c->master = is_master(q->file, q->t);
+    /* GGUF cannot say that there is still something to be done: numbers are the ternary ones there */
+    c->ternarised = c->master && named_ternary(q->file) && q->format == TERN_FILE_GGUF && !q->to_codes &&
+                    tern_stored_keeps_ternary(c->to);
+    if (c->to == q->t->stored && c->heads == 0 && !c->ternarised &&
+        c->to != TERN_STORED_HF_T2) /* whose scale may mean something else */
+        c->way = TERN__WAY_COPY;
+    else
+        c->way = q->to_codes ? TERN__WAY_TERNARY : TERN__WAY_VALUES;
+    for (size_t i = 0; i < TERN__COUNT(refusals); i++)
+        if (!refusals[i].force || !q->o->force)
+            TERN_TRY(refusals[i].check(q));
+    return plan_scale_place(q);
 }
 
 tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
@@ -340,7 +389,12 @@ tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
         plan[n].source = (int)i;
         if (scales[i] || tern__is_left_over(file, &file->tensors[i]))
             continue; /* a scale is written again with its weight, if it is still needed */
-        status = plan_tensor(ctx, file, options, format, &plan[n++]);
+        status = plan_tensor(&(question){.ctx = ctx,
+                                         .file = file,
+                                         .o = options,
+                                         .format = format,
+                                         .t = &file->tensors[i],
+                                         .c = &plan[n++]});
         if (status == TERN_OK)
             status = tern__model_work_add(work, file->parts[0].path, file->tensors[i].bytes);
     }

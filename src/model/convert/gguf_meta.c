@@ -6,17 +6,10 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "model/arch/architecture.h"
 #include "model/tokenizer/tokenizer.h"
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------- */
-
-enum { KEY = 128 };
-
-static const char *key_of(const tern_model_shape *s, const char *name, char key[static KEY])
-{
-    snprintf(key, KEY, "%s.%s", s->architecture, name);
-    return key;
-}
 
 void tern__gguf_add_shape(tern__model_writer *w, const tern_model_shape *s, double norm_eps)
 {
@@ -33,13 +26,14 @@ void tern__gguf_add_shape(tern__model_writer *w, const tern_model_shape *s, doub
         {"attention.head_count", s->heads},
         {"attention.head_count_kv", s->kv_heads},
     };
-    char key[KEY];
+    char key[TERN__ARCH_KEY];
     tern__gguf_meta_string(w, "general.architecture", s->architecture, strlen(s->architecture));
     tern__gguf_meta_string(w, "general.name", s->name, strlen(s->name));
     for (size_t i = 0; i < TERN__COUNT(sizes); i++)
-        tern__gguf_meta_u32(w, key_of(s, sizes[i].name, key), (uint32_t)sizes[i].value);
-    tern__gguf_meta_f32(w, key_of(s, "attention.layer_norm_rms_epsilon", key), (float)norm_eps);
-    tern__gguf_meta_f32(w, key_of(s, "rope.freq_base", key), (float)s->rope_base);
+        tern__gguf_meta_u32(w, tern__arch_key(s->architecture, sizes[i].name, key), (uint32_t)sizes[i].value);
+    tern__gguf_meta_f32(w, tern__arch_key(s->architecture, "attention.layer_norm_rms_epsilon", key),
+                        (float)norm_eps);
+    tern__gguf_meta_f32(w, tern__arch_key(s->architecture, "rope.freq_base", key), (float)s->rope_base);
 }
 
 /* ---- tokenizers ---------------------------------------------------------------------------------------------------- */

@@ -79,30 +79,52 @@ void tern__hf_beside_free(tern__beside *all, bool keep)
 
 /* ---- config.json ------------------------------------------------------------------------------------------------- */
 
-static void add_numbers(tern__strbuf *s, const tern_model_file *file, const char *architecture)
+typedef struct number {
+    const char *hf, *gguf;
+    enum { WHOLE, REAL } kind;
+} number;
+
+/* A number that every model has, whether its file says it or not. */
+typedef struct known {
+    const char *hf;
+    int64_t whole;
+    double real;
+} known;
+
+/* False if there is none. */
+static bool value_of(const tern_model_file *file, const tern__hparams *h, int64_t vocabulary, const number *n,
+                     known *out)
 {
-    static const struct {
-        const char *gguf, *hf;
-        bool real;
-    } keys[] = {
-        {"embedding_length", "hidden_size", false},
-        {"block_count", "num_hidden_layers", false},
-        {"feed_forward_length", "intermediate_size", false},
-        {"attention.head_count", "num_attention_heads", false},
-        {"attention.head_count_kv", "num_key_value_heads", false},
-        {"context_length", "max_position_embeddings", false},
-        {"attention.sliding_window", "sliding_window", false},
-        {"attention.layer_norm_rms_epsilon", "rms_norm_eps", true},
+    const known all[] = {
+        {"head_dim", h->head_width, 0}, {"rope_theta", 0, h->rope_theta}, {"vocab_size", vocabulary, 0}};
+    char key[TERN__ARCH_KEY];
+    for (size_t i = 0; i < TERN__COUNT(all); i++) {
+        if (strcmp(all[i].hf, n->hf) == 0) {
+            *out = all[i];
+            return true;
+        }
+    }
+    tern__arch_key(h->architecture, n->gguf, key);
+    return (n->kind == REAL ? tern_model_file_get_float(file, key, &out->real)
+                            : tern_model_file_get_int(file, key, &out->whole)) == TERN_OK;
+}
+
+static void add_numbers(tern__strbuf *s, const tern_model_file *file, const tern__hparams *h,
+                        int64_t vocabulary)
+{
+    static const number numbers[] = {
+#define HF_KEY(hf, gguf, kind) {hf, gguf, kind},
+#include "model/file/hf_keys.def"
     };
-    for (size_t i = 0; i < TERN__COUNT(keys); i++) {
-        char key[TERN__MOST_NAME + 1];
-        int64_t whole;
-        double real;
-        snprintf(key, sizeof key, "%s.%s", architecture, keys[i].gguf);
-        if (keys[i].real && tern_model_file_get_float(file, key, &real) == TERN_OK)
-            tern__strbuf_addf(s, ",\n  \"%s\": %.17g", keys[i].hf, real);
-        else if (!keys[i].real && tern_model_file_get_int(file, key, &whole) == TERN_OK)
-            tern__strbuf_addf(s, ",\n  \"%s\": %lld", keys[i].hf, (long long)whole);
+    for (size_t i = 0; i < TERN__COUNT(numbers); i++) {
+        known value;
+        if (!value_of(file, h, vocabulary, &numbers[i], &value))
+            continue;
+        tern__strbuf_addf(s, ",\n  \"%s\": ", numbers[i].hf);
+        if (numbers[i].kind == REAL)
+            tern__strbuf_addf(s, "%.17g", value.real);
+        else
+            tern__strbuf_addf(s, "%lld", (long long)value.whole);
     }
 }
 
@@ -143,17 +165,14 @@ static tern_status add_config(const tern_model_file *file, const char *path, con
         "%s: positions rotate %lld of %lld coordinates, which a config.json of this class cannot say",
         file->parts[0].path, (long long)h.rope_width, (long long)h.head_width);
     bool tied;
-    TERN_TRY(tern_model_file_find(file, "token_embd.weight", &i));
+    TERN_TRY(tern__table_of(file, &i));
     TERN_TRY(tern_model_file_tensor(file, i, &table));
     TERN_TRY(tern__head_of(file, &head, &tied));
     tern__strbuf_addf(
         &s, "{\n  \"architectures\": [\"%s\"],\n  \"model_type\": \"%s\",\n  \"hidden_act\": \"%s\"",
         a->hf_class, a->hf_written_type, tern__activation_name(a->activation));
-    add_numbers(&s, file, a->name);
-    tern__strbuf_addf(&s, ",\n  \"head_dim\": %lld,\n  \"rope_theta\": %.17g", (long long)h.head_width,
-                      h.rope_theta);
-    tern__strbuf_addf(&s, ",\n  \"vocab_size\": %lld,\n  \"tie_word_embeddings\": %s",
-                      (long long)table.shape[0], tied ? "true" : "false");
+    add_numbers(&s, file, &h, table.shape[0]);
+    tern__strbuf_addf(&s, ",\n  \"tie_word_embeddings\": %s", tied ? "true" : "false");
     if (tern_model_file_get_int(file, "tokenizer.ggml.bos_token_id", &id) == TERN_OK)
         tern__strbuf_addf(&s, ",\n  \"bos_token_id\": %lld", (long long)id);
     tern_status status = add_ends(file, &s);

@@ -7,9 +7,6 @@
 #include "base/status.h"
 #include "model/arch/hparams.h"
 
-/* What every file of this format means, because it cannot say it. */
-static const double ROPE_THETA = 10000, NORM_EPS = 1e-5;
-
 static tern_status fail_setting(const tern_model_file *file, const char *what, double value, double only)
 {
     return tern__fail(TERN_UNSUPPORTED, "%s: its %s is %g, but llama2.c's files can only mean %g",
@@ -20,7 +17,6 @@ tern_status tern__llama2c_shape_of(const tern_model_file *file, tern__llama2c_sh
 {
     tern__hparams h = {0};
     tern_file_tensor table;
-    char name[TERN__PART_NAME];
     int i;
     bool tied;
     TERN_TRY(tern__hparams_read(file, &h));
@@ -28,16 +24,16 @@ tern_status tern__llama2c_shape_of(const tern_model_file *file, tern__llama2c_sh
         h.activation != TERN__SILU || h.sub_norms || h.ternary, TERN_UNSUPPORTED,
         "%s: llama2.c's files hold ordinary LLaMAs, which a model of '%s' with ternary layers is not",
         tern_model_file_part(file, 0), h.architecture);
-    if (fabs(h.rope_theta - ROPE_THETA) > 1e-6 * ROPE_THETA)
-        return fail_setting(file, "base of rotation", h.rope_theta, ROPE_THETA);
-    if (fabs(h.norm_eps - NORM_EPS) > 1e-3 * NORM_EPS)
-        return fail_setting(file, "epsilon of norms", h.norm_eps, NORM_EPS);
+    if (fabs(h.rope_theta - TERN__LLAMA2C_ROPE_THETA) > 1e-6 * TERN__LLAMA2C_ROPE_THETA)
+        return fail_setting(file, "base of rotation", h.rope_theta, TERN__LLAMA2C_ROPE_THETA);
+    if (fabs(h.norm_eps - TERN__LLAMA2C_NORM_EPS) > 1e-3 * TERN__LLAMA2C_NORM_EPS)
+        return fail_setting(file, "epsilon of norms", h.norm_eps, TERN__LLAMA2C_NORM_EPS);
     if (h.head_width * h.heads != h.width)
         return fail_setting(file, "width of heads", (double)h.head_width, (double)h.width / (double)h.heads);
     if (h.rope_width != h.head_width)
         return fail_setting(file, "number of rotated coordinates", (double)h.rope_width,
                             (double)h.head_width);
-    TERN_TRY(tern_model_file_find(file, tern__part_name(tern__part_get(TERN__PART_TABLE), 0, name), &i));
+    TERN_TRY(tern__table_of(file, &i));
     TERN_TRY(tern_model_file_tensor(file, i, &table));
     TERN_TRY(tern__head_of(file, &i, &tied));
     TERN__FAIL_IF(table.rank != 2 || table.shape[0] < 1 || table.shape[0] > INT32_MAX, TERN_SHAPE,
@@ -104,7 +100,7 @@ static tern_status write_tables(tern__model_writer *w)
     for (int64_t k = 0; k < 2 * s->context && status == TERN_OK; k++) {
         const double position = (double)(k % s->context);
         for (int64_t j = 0; j < half; j++) {
-            const double angle = position * pow(ROPE_THETA, -2.0 * (double)j / (double)width);
+            const double angle = position * pow(TERN__LLAMA2C_ROPE_THETA, -2.0 * (double)j / (double)width);
             row[j] = (float)(k < s->context ? cos(angle) : sin(angle));
         }
         status = tern__model_writer_write(w, row, (size_t)half * sizeof *row);

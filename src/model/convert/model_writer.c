@@ -65,6 +65,12 @@ tern_status tern__model_writer_pad(tern__model_writer *w)
     return w->format->behind ? w->format->behind(w) : TERN_OK;
 }
 
+tern_status tern__model_writer_scale(tern__model_writer *w, float scale)
+{
+    TERN_TRY(tern__model_writer_write(w, &scale, sizeof scale));
+    return tern__model_writer_pad(w);
+}
+
 tern_status tern__model_writer_commit(tern__model_writer *w)
 {
     TERN__FAIL_IF(w->out.bytes - w->start != w->declared, TERN_INTERNAL,

@@ -67,6 +67,8 @@ tern_status tern__model_writer_begin(tern__model_writer *w);
 /* Bytes of the tensors, in order; tern__model_writer_pad behind each. Calls the progress function. */
 tern_status tern__model_writer_write(tern__model_writer *w, const void *data, size_t bytes);
 tern_status tern__model_writer_pad(tern__model_writer *w);
+/* The whole of a tensor that is the scale of another. */
+tern_status tern__model_writer_scale(tern__model_writer *w, float scale);
 
 /* All that was declared must have been written. */
 tern_status tern__model_writer_commit(tern__model_writer *w);

@@ -4,6 +4,7 @@
 #include "base/json_text.h"
 #include "base/status.h"
 #include "model/convert/model_writer.h"
+#include "model/file/codec.h"
 #include "model/file/safetensors_types.h"
 
 enum { HEADER_ALIGNMENT = 8 };
@@ -11,8 +12,7 @@ enum { HEADER_ALIGNMENT = 8 };
 static tern_status declare(tern__model_writer *w, const char *name, tern_stored stored, int rank,
                            const int64_t *shape, uint64_t bytes)
 {
-    bool packed = stored == TERN_STORED_HF_T2;
-    const char *dtype = tern__safetensors_type_name(packed ? TERN_STORED_U8 : stored);
+    const char *dtype = tern__safetensors_type_name(stored);
     TERN__FAIL_IF(!dtype, TERN_DTYPE, "tensor '%s': safetensors have no %s", name,
                   tern_stored_get(stored)->name);
     tern__strbuf_add(&w->tensors, w->n_tensors ? "," : "");
@@ -20,7 +20,7 @@ static tern_status declare(tern__model_writer *w, const char *name, tern_stored 
     tern__strbuf_addf(&w->tensors, ":{\"dtype\":\"%s\",\"shape\":[", dtype);
     for (int i = 0; i < rank; i++)
         tern__strbuf_addf(&w->tensors, "%s%lld", i ? "," : "",
-                          (long long)(packed && i == 0 ? shape[i] / 4 : shape[i]));
+                          (long long)(i == 0 ? shape[i] / tern__codec_planes(stored) : shape[i]));
     tern__strbuf_addf(&w->tensors, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)w->declared,
                       (unsigned long long)(w->declared + bytes));
     return TERN_OK;

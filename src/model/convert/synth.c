@@ -152,19 +152,19 @@ static int64_t item_count(const tern_model_shape *s)
 static bool item_at(const making *m, int64_t k, item *out)
 {
     const tern_model_shape *s = m->shape;
-    const int64_t head = s->width / s->heads, in_layers = s->layers * TERN__PARTS_OF_LAYER,
-                  from_layers = k - TERN__PART_LAYER_BEGIN;
-    const int64_t sizes[TERN__SIZE_COUNT] = {[TERN__SIZE_ONE] = 1,
-                                             [TERN__SIZE_WIDTH] = s->width,
-                                             [TERN__SIZE_HEADS] = s->width,
-                                             [TERN__SIZE_KV_HEADS] = head * s->kv_heads,
-                                             [TERN__SIZE_FEED_FORWARD] = s->feed_forward,
-                                             [TERN__SIZE_VOCABULARY] = s->vocabulary};
+    const int64_t in_layers = s->layers * TERN__PARTS_OF_LAYER, from_layers = k - TERN__PART_LAYER_BEGIN;
+    const tern__part_shape shape = {.width = s->width,
+                                    .heads = s->heads,
+                                    .kv_heads = s->kv_heads,
+                                    .head_width = s->width / s->heads,
+                                    .feed_forward = s->feed_forward,
+                                    .vocabulary = s->vocabulary};
     const int64_t id = from_layers < 0           ? k
                        : from_layers < in_layers ? TERN__PART_LAYER_BEGIN + from_layers % TERN__PARTS_OF_LAYER
                                                  : k - in_layers + TERN__PARTS_OF_LAYER;
     const tern__part *part = tern__part_get((tern__part_id)id);
-    *out = (item){.part = part, .rows = sizes[part->rows], .columns = sizes[part->columns]};
+    *out = (item){
+        .part = part, .rows = tern__part_rows(part, &shape), .columns = tern__part_columns(part, &shape)};
     tern__part_name(part, from_layers / TERN__PARTS_OF_LAYER, out->name);
     return part->role == TERN__ROLE_HEAD       ? m->o.head != TERN_STORED_AS_IS
            : part->role == TERN__ROLE_SUB_NORM ? m->architecture->sub_norms

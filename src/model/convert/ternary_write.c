@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/status.h"
 #include "model/file/codec.h"
 #include "model/file/stored.h"
 #include "tensor/blocks.h"
@@ -63,8 +64,8 @@ static void put_scales(const tern__ternary_rows *all, size_t block, int64_t r, u
     }
 }
 
-tern_status tern__ternary_write(tern__model_writer *w, tern_stored to, const tern__ternary_rows *all,
-                                uint8_t *codes, uint8_t *encoded)
+static tern_status write_codes(tern__model_writer *w, tern_stored to, const tern__ternary_rows *all,
+                               uint8_t *codes, uint8_t *encoded)
 {
     const tern_stored_info *info = tern_stored_get(to);
     const tern__codec *codec = tern__codec_get(to);
@@ -85,6 +86,36 @@ tern_status tern__ternary_write(tern__model_writer *w, tern_stored to, const ter
     uint8_t tail[TERN__SCALE_TAIL] = {0};
     memcpy(tail, all->scales, sizeof(float));
     return codec->scales == TERN__SCALES_BEHIND ? tern__model_writer_write(w, tail, sizeof tail) : TERN_OK;
+}
+
+static tern_status write_numbers(tern__model_writer *w, tern_stored to, const tern__ternary_rows *all,
+                                 float *numbers, uint8_t *encoded)
+{
+    const tern_stored_info *info = tern_stored_get(to);
+    const size_t bytes = (size_t)(all->columns / info->block_elements * info->block_bytes);
+    const float scale = all->own_scale ? 1 : all->scales[0];
+    for (int64_t r = 0; r < all->rows; r++) {
+        tern__t2_row_f32(all->t2 + r * tern__t2_bytes(all->columns), all->columns, &scale, 1, numbers);
+        tern__numbers_encode(to, numbers, all->columns, all->own_scale, encoded);
+        TERN_TRY(tern__model_writer_write(w, encoded, bytes));
+    }
+    return TERN_OK;
+}
+
+tern_status tern__ternary_write(tern__model_writer *w, tern_stored to, const tern__ternary_rows *all,
+                                const tern__ternary_scratch *scratch)
+{
+    return tern__codec_get(to) ? write_codes(w, to, all, scratch->codes, scratch->encoded)
+                               : write_numbers(w, to, all, scratch->numbers, scratch->encoded);
+}
+
+tern_stored tern__ternary_fallback(tern_stored wanted, int64_t columns)
+{
+    const tern_stored types[] = {wanted, TERN_STORED_Q8_0};
+    for (size_t i = 0; i < TERN__COUNT(types); i++)
+        if (columns % tern_stored_get(types[i])->block_elements == 0)
+            return types[i];
+    return TERN_STORED_F16;
 }
 
 void tern__numbers_encode(tern_stored to, const float *values, int64_t n, bool signs, uint8_t *out)

@@ -20,9 +20,20 @@ bool tern__stored_holds_scales(tern_stored stored, const float *scales, int64_t 
 bool tern__scales_have_factor(const float *scales, int64_t n, float beside);
 float tern__scale_within(float scale, float beside);
 
-/* The bytes of a tensor of a ternary type. Scratch: `codes` (planes of the type, columns) and `encoded` (bytes of a stored row). */
+/* For one row. */
+typedef struct tern__ternary_scratch {
+    float *numbers;   /* (columns) */
+    uint8_t *codes;   /* (TERN__MOST_PLANES, columns) */
+    uint8_t *encoded; /* bytes of a stored row */
+} tern__ternary_scratch;
+
+/* The bytes of a tensor: codes and scales in a ternary type; in one of numbers those with their one scale, or -1, 0 and 1 if that
+ * is a tensor of its own. */
 tern_status tern__ternary_write(tern__model_writer *w, tern_stored to, const tern__ternary_rows *all,
-                                uint8_t *codes, uint8_t *encoded);
+                                const tern__ternary_scratch *scratch);
+
+/* The type of GGUF for a ternary weight: the one that is wanted, or one whose blocks its rows fill. */
+tern_stored tern__ternary_fallback(tern_stored wanted, int64_t columns);
 
 /* A row of numbers, whole blocks of them, in a type that holds weights. `signs`: they are -1, 0 and 1, and come back as that. */
 void tern__numbers_encode(tern_stored to, const float *values, int64_t n, bool signs, uint8_t *out);

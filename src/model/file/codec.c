@@ -77,14 +77,12 @@ static void encode_i2_s(const uint8_t *codes, int64_t columns, uint8_t *row)
 
 /* ---- TQ2_0: 256 elements in two halves of 32 bytes, and a scale --------------------------------------------------- */
 
-enum { TQ2_0_BYTES = 66, TQ1_0_BYTES = 54 };
-
 static bool decode_tq2_0(const uint8_t *row, int plane, int64_t columns, uint8_t *t2)
 {
     bool bad = false;
     (void)plane;
     for (int64_t b = 0; b < columns / TERN__TQ_BLOCK; b++) {
-        const uint8_t *block = row + TQ2_0_BYTES * b;
+        const uint8_t *block = row + TERN__BYTES_TQ2_0 * b;
         bad |= has_code_3(block, 64);
         decode_half(block, 0, 2, t2 + 64 * b);
         decode_half(block + 32, 0, 2, t2 + 64 * b + 32);
@@ -95,8 +93,8 @@ static bool decode_tq2_0(const uint8_t *row, int plane, int64_t columns, uint8_t
 static void encode_tq2_0(const uint8_t *codes, int64_t columns, uint8_t *row)
 {
     for (int64_t b = 0; b < columns / TERN__TQ_BLOCK; b++) {
-        encode_half(codes + TERN__TQ_BLOCK * b, 0, 2, row + TQ2_0_BYTES * b);
-        encode_half(codes + TERN__TQ_BLOCK * b + 128, 0, 2, row + TQ2_0_BYTES * b + 32);
+        encode_half(codes + TERN__TQ_BLOCK * b, 0, 2, row + TERN__BYTES_TQ2_0 * b);
+        encode_half(codes + TERN__TQ_BLOCK * b + 128, 0, 2, row + TERN__BYTES_TQ2_0 * b + 32);
     }
 }
 
@@ -115,7 +113,7 @@ static bool decode_tq1_0(const uint8_t *row, int plane, int64_t columns, uint8_t
 {
     (void)plane;
     for (int64_t b = 0; b < columns / TERN__TQ_BLOCK; b++) {
-        const uint8_t *block = row + TQ1_0_BYTES * b;
+        const uint8_t *block = row + TERN__BYTES_TQ1_0 * b;
         uint8_t codes[TERN__TQ_BLOCK];
         for (int n = 0; n < 5; n++) {
             decode_digits(block, 32, n, codes + 32 * n);
@@ -141,7 +139,7 @@ static void encode_tq1_0(const uint8_t *codes, int64_t columns, uint8_t *row)
 {
     for (int64_t b = 0; b < columns / TERN__TQ_BLOCK; b++) {
         const uint8_t *from = codes + TERN__TQ_BLOCK * b;
-        uint8_t *out = row + TQ1_0_BYTES * b;
+        uint8_t *out = row + TERN__BYTES_TQ1_0 * b;
         for (int m = 0; m < 32; m++)
             out[m] = encode_digits(from + m, 32, 5);
         for (int m = 0; m < 16; m++)
@@ -192,6 +190,12 @@ const tern__codec *tern__codec_get(tern_stored stored)
 }
 
 /* ---- t2 ------------------------------------------------------------------------------------------------------------ */
+
+void tern__t2_row_f32(const uint8_t *t2, int64_t columns, const float *scales, int64_t n_scales, float *out)
+{
+    for (int64_t k = 0; k < columns; k++)
+        out[k] = (float)((int)tern__t2_code(t2, k) - 1) * scales[n_scales == 1 ? 0 : k / TERN__TQ_BLOCK];
+}
 
 void tern__t5_from_t2(const uint8_t *t2, int64_t columns, uint8_t *t5)
 {

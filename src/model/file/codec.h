@@ -3,13 +3,22 @@
 #ifndef TERN_MODEL_FILE_CODEC_H
 #define TERN_MODEL_FILE_CODEC_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <tern/model_file.h>
 
-enum { TERN__TQ_BLOCK = 256, TERN__I2_S_BLOCK = 128 };
+/* Sizes of blocks as the public list has them: TERN__ELEMENTS_I2_S, TERN__BYTES_I2_S. */
+#define TERN__BLOCK_SIZES(id, number, name, elements, bytes, kind, dtype) \
+    TERN__ELEMENTS_##id = (elements), TERN__BYTES_##id = (bytes),
+enum {
+    TERN_STORED_LIST(TERN__BLOCK_SIZES) TERN__TQ_BLOCK = TERN__ELEMENTS_TQ2_0,
+    TERN__I2_S_BLOCK = TERN__ELEMENTS_I2_S
+};
+#undef TERN__BLOCK_SIZES
+static_assert(TERN__ELEMENTS_TQ1_0 == TERN__TQ_BLOCK, "both types of blocks with scales have the same size");
 
 /* Where a type has its scales. */
 typedef enum tern__scales_at {
@@ -43,6 +52,13 @@ static inline int tern__codec_tail(tern_stored stored)
     return c && c->scales == TERN__SCALES_BEHIND ? TERN__SCALE_TAIL : 0;
 }
 
+/* Rows of values in one row of bytes; 1 of types that have rows of their own, ternary or not. */
+static inline int tern__codec_planes(tern_stored stored)
+{
+    const tern__codec *c = tern__codec_get(stored);
+    return c ? c->planes : 1;
+}
+
 /* Code i of a row of canonical t2: its value and one. */
 static inline unsigned tern__t2_code(const uint8_t *t2, int64_t i)
 {
@@ -53,6 +69,9 @@ static inline int64_t tern__t2_bytes(int64_t columns)
 {
     return columns / 4 + (columns % 4 != 0);
 }
+
+/* A row of t2 as numbers: codes times their scale, of which there is one (n_scales 1) or one for each TERN__TQ_BLOCK of them. */
+void tern__t2_row_f32(const uint8_t *t2, int64_t columns, const float *scales, int64_t n_scales, float *out);
 
 /* A row of t2 to a row of t5, both canonical. */
 void tern__t5_from_t2(const uint8_t *t2, int64_t columns, uint8_t *t5);

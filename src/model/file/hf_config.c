@@ -71,13 +71,11 @@ static const char *architecture_of(const json_t *config, const tern__architectur
     return *row ? (*row)->name : *type ? type : "unknown";
 }
 
-static tern_status add_keyed(tern_model_file *file, const char *architecture, const char *key,
+static tern_status add_keyed(tern_model_file *file, const char *architecture, const char *name,
                              const json_t *value)
 {
-    char full[TERN__MOST_NAME + 1];
-    if (!value || snprintf(full, sizeof full, "%s.%s", architecture, key) >= (int)sizeof full)
-        return TERN_OK;
-    return add_value(file, full, value);
+    char key[TERN__ARCH_KEY];
+    return value && *tern__arch_key(architecture, name, key) ? add_value(file, key, value) : TERN_OK;
 }
 
 /* A member, or NULL: where nothing is to be said some writers say null. */
@@ -106,16 +104,26 @@ static const char *scaling_kind(const json_t *node)
     return kind && !json_is_string(kind) ? "not a word" : json_string_value(kind);
 }
 
-/* How positions rotate: older files say it in rope_theta and rope_scaling, newer ones in rope_parameters. */
+/* What is said under a name of hf_keys.def, or in its stead; NULL: nothing. */
+static const json_t *value_of(const json_t *config, const char *name)
+{
+    const json_t *value = member(config, name);
+    if (strcmp(name, "num_key_value_heads") == 0 && !value)
+        return member(config, "num_attention_heads"); /* each has its own */
+    if (strcmp(name, "rope_theta") == 0 && !value)
+        return member(member(config, "rope_parameters"), name); /* newer files */
+    if (strcmp(name, "sliding_window") == 0 && json_is_false(member(config, "use_sliding_window")))
+        return NULL; /* some models have one and do not use it */
+    return value;
+}
+
+/* How positions rotate, besides the base: older files say it in rope_scaling, newer ones in rope_parameters. */
 static tern_status add_positions(tern_model_file *file, const char *architecture,
                                  const tern__architecture *row, const json_t *config)
 {
-    const json_t *scaling = member(config, "rope_scaling"), *parameters = member(config, "rope_parameters"),
-                 *theta = member(config, "rope_theta");
-    theta = theta ? theta : member(parameters, "rope_theta");
-    TERN_TRY(add_keyed(file, architecture, "rope.freq_base", theta));
-    char key[TERN__MOST_NAME + 1];
-    if (!theta && row && snprintf(key, sizeof key, "%s.rope.freq_base", architecture) < (int)sizeof key)
+    const json_t *scaling = member(config, "rope_scaling"), *parameters = member(config, "rope_parameters");
+    char key[TERN__ARCH_KEY];
+    if (!value_of(config, "rope_theta") && row && *tern__arch_key(architecture, "rope.freq_base", key))
         TERN_TRY(tern__model_file_add_float(file, key, row->hf_rope_base));
     /* "default" scales nothing: then the other of the two decides */
     const char *kind = scaling_kind(scaling);
@@ -123,17 +131,22 @@ static tern_status add_positions(tern_model_file *file, const char *architecture
         scaling = parameters;
         kind = scaling_kind(scaling);
     }
-    if (kind && snprintf(key, sizeof key, "%s.rope.scaling.type", architecture) < (int)sizeof key)
+    if (kind && *tern__arch_key(architecture, "rope.scaling.type", key))
         TERN_TRY(tern__model_file_add_string(file, key, kind, strlen(kind)));
     return add_keyed(file, architecture, "rope.scaling.factor", member(scaling, "factor"));
 }
 
-/* Some models have a window in their config.json and do not use it. */
-static tern_status add_window(tern_model_file *file, const char *architecture, const json_t *config)
+/* How many coordinates of a head rotate: all of them. */
+static tern_status add_rotated(tern_model_file *file, const char *architecture, const json_t *config)
 {
-    if (json_is_false(json_object_get(config, "use_sliding_window")))
+    const json_t *width = member(config, "head_dim");
+    const json_int_t heads = json_integer_value(json_object_get(config, "num_attention_heads")),
+                     size = json_integer_value(json_object_get(config, "hidden_size"));
+    char key[TERN__ARCH_KEY];
+    if (heads < 1 || !*tern__arch_key(architecture, "rope.dimension_count", key))
         return TERN_OK;
-    return add_keyed(file, architecture, "attention.sliding_window", member(config, "sliding_window"));
+    return tern__model_file_add_int(file, key,
+                                    json_is_integer(width) ? json_integer_value(width) : size / heads);
 }
 
 static tern_status add_translated(tern_model_file *file, json_t *config)
@@ -141,31 +154,16 @@ static tern_status add_translated(tern_model_file *file, json_t *config)
     static const struct {
         const char *hf, *gguf;
     } keys[] = {
-        {"vocab_size", "vocab_size"},
-        {"max_position_embeddings", "context_length"},
-        {"hidden_size", "embedding_length"},
-        {"num_hidden_layers", "block_count"},
-        {"intermediate_size", "feed_forward_length"},
-        {"num_attention_heads", "attention.head_count"},
-        {"rms_norm_eps", "attention.layer_norm_rms_epsilon"},
+#define HF_KEY(hf, gguf, kind) {hf, gguf},
+#include "model/file/hf_keys.def"
     };
     const tern__architecture *row;
     const char *architecture = architecture_of(config, &row);
     TERN_TRY(tern__model_file_add_string(file, "general.architecture", architecture, strlen(architecture)));
     for (size_t i = 0; i < TERN__COUNT(keys); i++)
-        TERN_TRY(add_keyed(file, architecture, keys[i].gguf, json_object_get(config, keys[i].hf)));
-    const json_t *heads = json_object_get(config, "num_attention_heads"),
-                 *size = json_object_get(config, "hidden_size");
-    const json_t *kv = member(config, "num_key_value_heads"), *width = member(config, "head_dim");
-    TERN_TRY(add_keyed(file, architecture, "attention.head_count_kv", kv ? kv : heads));
-    char key[TERN__MOST_NAME + 1];
-    json_int_t n = json_integer_value(heads);
-    if (snprintf(key, sizeof key, "%s.rope.dimension_count", architecture) < (int)sizeof key && n > 0)
-        TERN_TRY(tern__model_file_add_int(
-            file, key, json_is_integer(width) ? json_integer_value(width) : json_integer_value(size) / n));
-    TERN_TRY(add_keyed(file, architecture, "attention.key_length", width));
+        TERN_TRY(add_keyed(file, architecture, keys[i].gguf, value_of(config, keys[i].hf)));
+    TERN_TRY(add_rotated(file, architecture, config));
     TERN_TRY(add_positions(file, architecture, row, config));
-    TERN_TRY(add_window(file, architecture, config));
     for (int i = 0; i < 2; i++) {
         const json_t *id = json_object_get(config, i ? "eos_token_id" : "bos_token_id");
         id = json_is_array(id) ? json_array_get(id, 0) : id;

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
+#include "model/file/codec.h"
 #include "model/file/hf.h"
 #include "model/file/load.h"
 #include "model/file/stored.h"
@@ -94,34 +95,27 @@ static int64_t rows_promised(const tern_model_file *file, const char *name)
     static const char *const keys[TERN__SIZE_COUNT] = {
         [TERN__SIZE_WIDTH] = "embedding_length", [TERN__SIZE_FEED_FORWARD] = "feed_forward_length"};
     const tern__architecture *a = tern__architecture_in(file);
-    char number[8], key[TERN__MOST_NAME + 1];
-    int at = 0;
-    int64_t rows;
-    if (!a || sscanf(name, "blk.%7[0-9].%n", number, &at) != 1 || at == 0)
+    char key[TERN__ARCH_KEY];
+    int64_t layer, rows;
+    const tern__part *part = tern__part_of(name, &layer);
+    if (!a || !part || !part->in_layer || !keys[part->rows])
         return 0;
-    for (int i = TERN__PART_LAYER_BEGIN; i < TERN__PART_LAYER_END; i++) {
-        const tern__part *part = tern__part_get((tern__part_id)i);
-        const size_t n = strlen(part->gguf);
-        if (strncmp(name + at, part->gguf, n) != 0 || strcmp(name + at + n, ".weight") != 0 ||
-            !keys[part->rows])
-            continue;
-        snprintf(key, sizeof key, "%s.%s", a->name, keys[part->rows]);
-        return tern_model_file_get_int(file, key, &rows) == TERN_OK ? rows : 0;
-    }
-    return 0;
+    tern__arch_key(a->name, keys[part->rows], key);
+    return tern_model_file_get_int(file, key, &rows) == TERN_OK ? rows : 0;
 }
 
 tern_status tern__hf_find_packed(tern_model_file *file)
 {
+    const int planes = tern__codec_planes(TERN_STORED_HF_T2);
     for (size_t i = 0; i < file->n_tensors; i++) {
         tern_file_tensor *t = &file->tensors[i];
         if (t->stored != TERN_STORED_U8 || t->rank != 2 || tern__scale_of(file, t) < 0)
             continue;
-        TERN__FAIL_IF(!tern__i64_mul(t->shape[0], 4, &t->shape[0]), TERN_FORMAT,
+        TERN__FAIL_IF(!tern__i64_mul(t->shape[0], planes, &t->shape[0]), TERN_FORMAT,
                       "%s: tensor '%s' is too large", file->parts[t->part].path, t->stored_name);
         t->stored = TERN_STORED_HF_T2;
-        int64_t rows = rows_promised(file, t->name); /* the last of the four planes may be short of some */
-        if (rows < t->shape[0] && rows > t->shape[0] - 4)
+        int64_t rows = rows_promised(file, t->name); /* the last plane may be short of some */
+        if (rows < t->shape[0] && rows > t->shape[0] - planes)
             t->shape[0] = rows;
     }
     return TERN_OK;

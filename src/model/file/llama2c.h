@@ -6,6 +6,10 @@
 
 enum { TERN__LLAMA2C_HEADER = 28, TERN__LLAMA2C_PARTS = 12 };
 
+/* What every file of this format means, because it cannot say it: the base of rotation and the epsilon of norms. */
+#define TERN__LLAMA2C_ROPE_THETA 10000.0
+#define TERN__LLAMA2C_NORM_EPS 1e-5
+
 typedef struct tern__llama2c_shape {
     int64_t dim, hidden, layers, heads, kv_heads, vocabulary, context;
     bool untied;

@@ -81,16 +81,16 @@ static tern_status step_part(cursor *c, tern__part_id id)
 {
     const tern__llama2c_shape *s = &c->h->shape;
     const tern__part *part = tern__part_get(id);
-    const int64_t sizes[TERN__SIZE_COUNT] = {[TERN__SIZE_ONE] = 1,
-                                             [TERN__SIZE_WIDTH] = s->dim,
-                                             [TERN__SIZE_HEADS] = s->dim,
-                                             [TERN__SIZE_KV_HEADS] = s->dim / s->heads * s->kv_heads,
-                                             [TERN__SIZE_FEED_FORWARD] = s->hidden,
-                                             [TERN__SIZE_VOCABULARY] = s->vocabulary};
+    const tern__part_shape shape = {.width = s->dim,
+                                    .heads = s->heads,
+                                    .kv_heads = s->kv_heads,
+                                    .head_width = s->dim / s->heads,
+                                    .feed_forward = s->hidden,
+                                    .vocabulary = s->vocabulary};
     for (int64_t i = 0; i < (part->in_layer ? s->layers : 1); i++) {
         char name[TERN__PART_NAME];
         TERN_TRY(step(c, tern__part_name(part, i, name), tern__part_is_vector(part) ? 1 : 2,
-                      sizes[part->rows], sizes[part->columns]));
+                      tern__part_rows(part, &shape), tern__part_columns(part, &shape)));
     }
     return TERN_OK;
 }
@@ -184,8 +184,9 @@ static tern_status add_metadata(tern_model_file *file, const tern__llama2c_shape
     TERN_TRY(tern__model_file_add_string(file, "general.architecture", "llama", 5));
     for (size_t i = 0; i < TERN__COUNT(numbers); i++)
         TERN_TRY(tern__model_file_add_int(file, numbers[i].key, numbers[i].value));
-    TERN_TRY(tern__model_file_add_float(file, "llama.attention.layer_norm_rms_epsilon", 1e-5));
-    TERN_TRY(tern__model_file_add_float(file, "llama.rope.freq_base", 10000));
+    TERN_TRY(
+        tern__model_file_add_float(file, "llama.attention.layer_norm_rms_epsilon", TERN__LLAMA2C_NORM_EPS));
+    TERN_TRY(tern__model_file_add_float(file, "llama.rope.freq_base", TERN__LLAMA2C_ROPE_THETA));
     return tern__model_file_add_string(file, "tern.rope_style", "interleaved", 11);
 }
 

@@ -168,14 +168,10 @@ static tern_status dequantise(tern_ctx *ctx, const tern_model_file *file, int i,
         TERN_TRY(tern_model_file_load_ternary(ctx, file, i, TERN_T2, TERN_TERNARY_EXACT, &codes, &scales));
         const uint8_t *t2 = tern_data(codes);
         const float *s = tern_data_f32(scales);
-        int64_t row_bytes = tern__t2_bytes(columns),
-                blocks = tern_rank(scales) ? columns / TERN__TQ_BLOCK : 0;
-        for (int64_t r = 0; r < rows; r++) {
-            for (int64_t c = 0; c < columns; c++) {
-                int code = (int)tern__t2_code(t2 + r * row_bytes, c);
-                out[r * columns + c] = (float)(code - 1) * s[blocks ? r * blocks + c / TERN__TQ_BLOCK : 0];
-            }
-        }
+        const int64_t blocks = tern_rank(scales) ? columns / TERN__TQ_BLOCK : 0;
+        for (int64_t r = 0; r < rows; r++)
+            tern__t2_row_f32(t2 + r * tern__t2_bytes(columns), columns, s + r * blocks, blocks ? blocks : 1,
+                             out + r * columns);
     }
     return TERN_OK;
 }

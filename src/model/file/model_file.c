@@ -191,14 +191,15 @@ static const struct container {
     const char *name;
     bool (*starts)(const uint8_t start[static START], const char *path);
     tern_status (*parse)(tern_model_file *file);
+    tern_status (*finish)(tern_model_file *file); /* NULL, or once names can be looked up */
 } containers[] = {
-    {TERN_FILE_GGUF, "GGUF", starts_gguf, tern__gguf_parse},
-    {TERN_FILE_SAFETENSORS, "safetensors", starts_safetensors, tern__safetensors_parse},
-    {TERN_FILE_SAFETENSORS, "safetensors", starts_index, tern__safetensors_parse_index},
-    {TERN_FILE_LLAMA2C, "llama2.c", starts_llama2c, tern__llama2c_parse},
+    {TERN_FILE_GGUF, "GGUF", starts_gguf, tern__gguf_parse, NULL},
+    {TERN_FILE_SAFETENSORS, "safetensors", starts_safetensors, tern__safetensors_parse, tern__hf_find_packed},
+    {TERN_FILE_SAFETENSORS, "safetensors", starts_index, tern__safetensors_parse_index, tern__hf_find_packed},
+    {TERN_FILE_LLAMA2C, "llama2.c", starts_llama2c, tern__llama2c_parse, NULL},
 };
 
-static tern_status parse_by_content(tern_model_file *file)
+static tern_status find_container(const tern_model_file *file, const struct container **out)
 {
     const tern__file *part = &file->parts[0];
     const struct container *c = containers;
@@ -208,8 +209,8 @@ static tern_status parse_by_content(tern_model_file *file)
     TERN_TRY(tern__file_read(part, 0, start, have));
     while (!c->starts(start, part->path))
         c++;
-    file->format = c->format;
-    return c->parse(file);
+    *out = c;
+    return TERN_OK;
 }
 
 /* Where the bytes come from: a path, or memory if that is not NULL. */
@@ -238,11 +239,14 @@ static tern_status open_first_part(tern_model_file *file, const source *from)
 
 static tern_status parse(tern_model_file *file, const source *from)
 {
+    const struct container *c = NULL;
     TERN_TRY(open_first_part(file, from));
-    TERN_TRY(parse_by_content(file));
+    TERN_TRY(find_container(file, &c));
+    file->format = c->format;
+    TERN_TRY(c->parse(file));
     TERN_TRY(check_places(file));
     TERN_TRY(build_indices(file));
-    return tern__hf_find_packed(file);
+    return c->finish ? c->finish(file) : TERN_OK;
 }
 
 tern_model_file_options tern_model_file_options_default(void)

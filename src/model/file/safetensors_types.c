@@ -14,6 +14,7 @@ static const struct {
     {"I16", TERN_STORED_I16},   {"I8", TERN_STORED_I8},      {"U64", TERN_STORED_U64},
     {"U32", TERN_STORED_U32},   {"U16", TERN_STORED_U16},    {"U8", TERN_STORED_U8},
     {"BOOL", TERN_STORED_BOOL}, {"F8_E4M3", TERN_STORED_F8}, {"F8_E5M2", TERN_STORED_F8},
+    {"U8", TERN_STORED_HF_T2}, /* behind U8, which is what it is read as: hf_names.c finds out */
 };
 
 bool tern__safetensors_type_parse(const char *name, tern_stored *out)

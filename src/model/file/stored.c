@@ -1,7 +1,6 @@
 /* stored.c - the types in which files store tensors. */
 #include "model/file/stored.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -31,13 +30,14 @@ tern_status tern_stored_parse(const char *name, tern_stored *out)
             return TERN_OK;
         }
     }
-    char names[256] = "";
-    size_t used = 0;
-    for (unsigned i = TERN_STORED_AS_IS + 1; i < TERN_STORED_COUNT && used < sizeof names; i++)
-        if (infos[i].kind == TERN_STORED_PLAIN || infos[i].kind == TERN_STORED_TERNARY)
-            used +=
-                (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", infos[i].name);
-    return tern__fail(TERN_NOT_FOUND, "'%s' is no type of tensors in files; try %s", name, names);
+    tern__strbuf names = TERN__STRBUF_EMPTY;
+    for (unsigned i = TERN_STORED_AS_IS + 1; i < TERN_STORED_COUNT; i++)
+        if (tern_stored_keeps_ternary((tern_stored)i))
+            tern__strbuf_addf(&names, "%s%s", names.length ? ", " : "", infos[i].name);
+    tern_status status = tern__fail(TERN_NOT_FOUND, "'%s' is no type of tensors in files; try %s", name,
+                                    names.failed ? "f32" : names.text);
+    tern__strbuf_free(&names);
+    return status;
 }
 
 bool tern__stored_from_gguf(int32_t number, tern_stored *out)
@@ -66,9 +66,8 @@ tern_status tern__stored_size(const char *who, tern_stored stored, int rank, con
     for (int i = 0; i < rank; i++)
         TERN__FAIL_IF(shape[i] && !tern__i64_mul(count, shape[i], &count), TERN_FORMAT,
                       "%s: the product of its sizes is too large for any file", who);
-    const tern__codec *codec = tern__codec_get(stored);
     const int tail = tern__codec_tail(stored);
-    const bool shared = codec && codec->planes > 1; /* rows, not elements of a row, share bytes */
+    const bool shared = tern__codec_planes(stored) > 1; /* rows, not elements of a row, share bytes */
     int64_t unit = rank == 0 ? 1 : shared ? shape[0] : shape[rank - 1];
     TERN__FAIL_IF(unit % info->block_elements, TERN_FORMAT,
                   "%s: %s has blocks of %d, but a row of %lld elements", who, info->name,
@@ -99,9 +98,10 @@ bool tern__stored_has_values(tern_stored stored)
     return kind == TERN_STORED_PLAIN || kind == TERN_STORED_GROUPED;
 }
 
-bool tern__stored_keeps_ternary(tern_stored stored)
+bool tern_stored_keeps_ternary(tern_stored stored)
 {
-    return tern_stored_get(stored)->kind == TERN_STORED_TERNARY || tern__stored_holds_weights(stored);
+    const tern_stored_info *info = tern_stored_get(stored);
+    return info && (info->kind == TERN_STORED_TERNARY || tern__stored_holds_weights(stored));
 }
 
 bool tern__stored_has_blocks(tern_stored stored)
@@ -114,5 +114,6 @@ bool tern__stored_holds_weights(tern_stored stored)
 {
     const tern_stored_info *info = tern_stored_get(stored);
     const tern_dtype_kind kind = info ? tern_dtype_get(info->dtype)->kind : TERN_KIND_BOOL;
-    return info && info->kind == TERN_STORED_PLAIN && (kind == TERN_KIND_FLOAT || kind == TERN_KIND_BLOCK);
+    return info && info->kind == TERN_STORED_PLAIN && stored != TERN_STORED_F64 &&
+           (kind == TERN_KIND_FLOAT || kind == TERN_KIND_BLOCK);
 }

@@ -15,14 +15,11 @@ tern_status tern__stored_size(const char *who, tern_stored stored, int rank, con
 /* Are its elements numbers that can be read row by row, neither codes nor unknown? */
 bool tern__stored_has_values(tern_stored stored);
 
-/* Can numbers be coded so? Ternary types are for codes. */
+/* Can numbers of a model be coded so? Ternary types are for codes, and f64 is more than any weight has. */
 bool tern__stored_holds_weights(tern_stored stored);
 
 /* Numbers in blocks with scales of their own, such as Q8_0? */
 bool tern__stored_has_blocks(tern_stored stored);
-
-/* Do -s, 0 and s come back as such from this type (blocks: written as signs, with s beside them)? */
-bool tern__stored_keeps_ternary(tern_stored stored);
 
 /* Product of all axes but the last, and the last one; 1 and 1 for rank 0, 0 and 0 for a tensor without elements. Of a shape
  * whose size was checked. */

@@ -6,7 +6,7 @@
 #include "model/tokenizer/tokenizer.h"
 #include "base/utf8.h"
 
-tern_status tern__ids_push(tern__ids *list, uint32_t id)
+static tern_status push_id(tern__ids *list, uint32_t id)
 {
     if (!tern__grow((void **)&list->ids, &list->capacity, list->count + 1, sizeof *list->ids))
         return tern__out_of_memory(list->count * sizeof *list->ids);
@@ -55,9 +55,9 @@ static tern_status push_bytes(encoder *e, const char *text, size_t length)
         if (!known && e->t->unk < 0)
             return no_token(byte);
         if (known)
-            TERN_TRY(tern__ids_push(e->out, e->t->byte_ids[byte]));
+            TERN_TRY(push_id(e->out, e->t->byte_ids[byte]));
         else if (!e->unk_last)
-            TERN_TRY(tern__ids_push(e->out, (uint32_t)e->t->unk));
+            TERN_TRY(push_id(e->out, (uint32_t)e->t->unk));
         e->unk_last = !known;
     }
     return TERN_OK;
@@ -74,7 +74,7 @@ static tern_status flush(encoder *e, const char *text, size_t length)
         if (item->symbol >= e->t->vocab.n_tokens) {
             TERN_TRY(push_bytes(e, text + item->at, end - item->at));
         } else {
-            TERN_TRY(tern__ids_push(e->out, item->symbol));
+            TERN_TRY(push_id(e->out, item->symbol));
             e->unk_last = false;
         }
     }
@@ -90,7 +90,7 @@ static tern_status encode_piece(void *user, const char *piece, size_t length)
         e->t->ignore_merges || length == 1 ? tern__vocab_find(&e->t->vocab, piece, length) : TERN__NO_SYMBOL;
     if (whole != TERN__NO_SYMBOL) {
         e->unk_last = false;
-        return tern__ids_push(e->out, whole);
+        return push_id(e->out, whole);
     }
     e->bpe.count = 0;
     for (size_t i = 0; i < length; i++)
@@ -159,7 +159,7 @@ static tern_status encode_sections(encoder *e, const char *text, size_t length,
                                         &start, &end))) {
         size_t before = found->lstrip ? tern__utf8_without_blanks(text + done, start - done) : start - done;
         TERN_TRY(encode_text(e, text + done, before, done == 0));
-        TERN_TRY(tern__ids_push(e->out, found->id));
+        TERN_TRY(push_id(e->out, found->id));
         e->unk_last = false;
         done = found->rstrip ? tern__utf8_behind_blanks(text, length, end) : end;
     }
@@ -175,13 +175,13 @@ tern_status tern__encode(const tern_tokenizer *t, const char *text, size_t lengt
     encoder e = {.t = t, .out = out};
     tern_status status = TERN_OK;
     if (add_special && t->add_bos)
-        status = tern__ids_push(out, (uint32_t)t->bos);
+        status = push_id(out, (uint32_t)t->bos);
     if (status == TERN_OK && t->splitter)
         status = tern__split_work_create(&e.split);
     if (status == TERN_OK)
         status = encode_sections(&e, text, length, shields, n_shields);
     if (status == TERN_OK && add_special && t->add_eos)
-        status = tern__ids_push(out, (uint32_t)t->eos);
+        status = push_id(out, (uint32_t)t->eos);
     tern__bpe_free(&e.bpe);
     tern__split_work_free(e.split);
     tern__free(e.spaced);

@@ -116,7 +116,7 @@ tern_status tern__vocabulary_of_bin(const tern__file *file, tern__vocabulary_fn 
     tern_status status = read_bin(&b, file);
     if (status == TERN_OK) {
         tern_vocabulary d = tern_vocabulary_default();
-        d.model = "llama";
+        d.model = tern__token_family_names[TERN__TOKENS_BY_CHARACTERS];
         d.tokens = b.tokens;
         d.scores = b.scores;
         d.types = b.types;

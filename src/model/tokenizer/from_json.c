@@ -305,7 +305,7 @@ static tern_status finish(tern__json_reader *r, tern__vocabulary_fn take, void *
     TERN__FAIL_IF(r->byte_level && !r->d.pre && !r->pre_wanted, TERN_UNSUPPORTED,
                   "it does not say how text is cut; ask for a way by name (%s)",
                   tern__split_rule_names((char[TERN__RULE_NAMES]){0}));
-    r->d.model = r->byte_level ? "gpt2" : "llama";
+    r->d.model = tern__token_family_names[r->byte_level ? TERN__TOKENS_BY_BYTES : TERN__TOKENS_BY_CHARACTERS];
     TERN_TRY(order_tokens(r));
     TERN_TRY(name_tokens(r));
     tern_token_text *merges = tern__alloc_zero(r->d.n_merges, sizeof *merges);

@@ -214,8 +214,8 @@ static tern_status split_from(const tern__splitter *s, tern__split_work *w, int 
     return split_from(s, w, step + 1, text + done, length - done, piece, user);
 }
 
-tern_status tern__split(const tern__splitter *s, tern__split_work *work, const char *text, size_t length,
-                        tern__piece_fn piece, void *user)
+static tern_status split_text(const tern__splitter *s, tern__split_work *work, const char *text,
+                              size_t length, tern__piece_fn piece, void *user)
 {
     return split_from(s, work, 0, text, length, piece, user);
 }
@@ -245,8 +245,8 @@ void tern__split_work_free(tern__split_work *w)
     (void)w;
 }
 
-tern_status tern__split(const tern__splitter *s, tern__split_work *work, const char *text, size_t length,
-                        tern__piece_fn piece, void *user)
+static tern_status split_text(const tern__splitter *s, tern__split_work *work, const char *text,
+                              size_t length, tern__piece_fn piece, void *user)
 {
     (void)s, (void)work, (void)text, (void)length, (void)piece, (void)user;
     return tern__fail(TERN_UNAVAILABLE, "tokenizer: this build of tern has no PCRE2");
@@ -262,7 +262,7 @@ tern_status tern__split_any(const tern__splitter *s, tern__split_work *work, con
         size_t from = at, used;
         while (at < length && (used = tern__utf8_length(text + at, length - at)) > 0)
             at += used;
-        TERN_TRY(tern__split(s, work, text + from, at - from, piece, user));
+        TERN_TRY(split_text(s, work, text + from, at - from, piece, user));
         from = at;
         while (at < length && tern__utf8_length(text + at, length - at) == 0)
             at++;

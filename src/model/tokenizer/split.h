@@ -38,11 +38,8 @@ void tern__split_work_free(tern__split_work *w); /* NULL is fine */
 /* Called for each piece in turn; together the pieces are the text. */
 typedef tern_status (*tern__piece_fn)(void *user, const char *piece, size_t length);
 
-/* `text` is UTF-8; its end counts as the end of everything. Time grows with its length. */
-tern_status tern__split(const tern__splitter *s, tern__split_work *work, const char *text, size_t length,
-                        tern__piece_fn piece, void *user);
-
-/* The same for any bytes: runs of those that are not UTF-8 are pieces of their own, and end the text before them. */
+/* Its end counts as the end of everything. Runs of bytes that are not UTF-8 are pieces of their own, and end the text before them. Time
+ * grows with its length. */
 tern_status tern__split_any(const tern__splitter *s, tern__split_work *work, const char *text, size_t length,
                             tern__piece_fn piece, void *user);
 

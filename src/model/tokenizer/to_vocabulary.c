@@ -137,7 +137,7 @@ static tern_status hand_over(const tern_tokenizer *t, const parts *p, tern__voca
 {
     const bool bytes = t->family == TERN__TOKENS_BY_BYTES;
     tern_vocabulary d = tern_vocabulary_default();
-    d.model = bytes ? "gpt2" : "llama";
+    d.model = tern__token_family_names[t->family];
     d.pre = bytes ? t->rule->name : NULL;
     d.n_tokens = p->tokens.n;
     d.tokens = p->tokens.list;

@@ -12,7 +12,7 @@
 #include "model/arch/architecture.h"
 #include "base/utf8.h"
 
-static const char *const family_names[] = {
+const char *const tern__token_family_names[TERN__TOKENS_COUNT] = {
     [TERN__TOKENS_BY_BYTES] = "gpt2", [TERN__TOKENS_BY_CHARACTERS] = "llama"};
 
 tern_vocabulary tern_vocabulary_default(void)
@@ -39,12 +39,13 @@ tern_tokenizer_options tern_tokenizer_options_default(void)
 static tern_status find_family(const char *model, tern__token_family *out)
 {
     for (int i = 0; i < TERN__TOKENS_COUNT; i++)
-        if (model && strcmp(family_names[i], model) == 0) {
+        if (model && strcmp(tern__token_family_names[i], model) == 0) {
             *out = (tern__token_family)i;
             return TERN_OK;
         }
-    return tern__fail(TERN_UNSUPPORTED, "tokenizer: unknown model '%.60s'; known: gpt2, llama",
-                      model ? model : "");
+    static_assert(TERN__TOKENS_COUNT == 2, "the sentence names all");
+    return tern__fail(TERN_UNSUPPORTED, "tokenizer: unknown model '%.60s'; known: %s, %s", model ? model : "",
+                      tern__token_family_names[0], tern__token_family_names[1]);
 }
 
 static bool has_token(const tern_vocabulary *d, const char *text)
@@ -290,12 +291,25 @@ static bool choose(tern_tristate choice, bool by_model)
     return choice == TERN_TRISTATE_BY_MODEL ? by_model : choice == TERN_TRISTATE_YES;
 }
 
+/* Names that ends of an answer have in every vocabulary. */
+static const struct end {
+    const char *name;
+    bool of_turn;
+} known_ends[] = {
+    {"<|end_of_text|>", false}, {"<|eot_id|>", true},    {"<|endoftext|>", false},
+    {"<|im_end|>", true},       {"<end_of_turn>", true},
+};
+
+static const tern__special *find_known_end(const tern_tokenizer *t, const struct end *end)
+{
+    return tern__specials_find(&t->specials, &t->vocab, end->name, strlen(end->name));
+}
+
 /* The end of a turn, where the file does not name it. */
 static int32_t guess_eot(const tern_tokenizer *t)
 {
-    static const char *const names[] = {"<|eot_id|>", "<|im_end|>", "<end_of_turn>"};
-    for (size_t i = 0; i < TERN__COUNT(names); i++) {
-        const tern__special *found = tern__specials_find(&t->specials, &t->vocab, names[i], strlen(names[i]));
+    for (size_t i = 0; i < TERN__COUNT(known_ends); i++) {
+        const tern__special *found = known_ends[i].of_turn ? find_known_end(t, &known_ends[i]) : NULL;
         if (found)
             return (int32_t)found->id;
     }
@@ -311,14 +325,13 @@ static void add_end(tern_tokenizer *t, int32_t id)
 /* A file names one end, or two; models of several turns were trained with more of them. */
 static void find_ends(tern_tokenizer *t, const tern_vocabulary *d)
 {
-    static const char *const names[] = {"<|end_of_text|>", "<|eot_id|>", "<|endoftext|>", "<|im_end|>"};
-    static_assert(TERN__COUNT(names) + 2 + TERN__MOST_LISTED_ENDS <= TERN__MOST_ENDS, "room for all");
+    static_assert(TERN__COUNT(known_ends) + 2 + TERN__MOST_LISTED_ENDS <= TERN__MOST_ENDS, "room for all");
     add_end(t, t->eos);
     add_end(t, t->eot);
     for (size_t i = 0; i < d->n_ends; i++)
         add_end(t, d->ends[i]);
-    for (size_t i = 0; i < TERN__COUNT(names); i++) {
-        const tern__special *found = tern__specials_find(&t->specials, &t->vocab, names[i], strlen(names[i]));
+    for (size_t i = 0; i < TERN__COUNT(known_ends); i++) {
+        const tern__special *found = find_known_end(t, &known_ends[i]);
         if (found && t->vocab.symbols[found->id].type == TERN_TOKEN_CONTROL)
             add_end(t, (int32_t)found->id);
     }
@@ -396,7 +409,7 @@ tern_status tern_tokenizer_get_info(const tern_tokenizer *t, tern_tokenizer_info
     TERN__FAIL_IF(!t || !out, TERN_INVALID_ARGUMENT,
                   "tokenizer_get_info: the tokenizer, or the place for the result, is NULL");
     *out = (tern_tokenizer_info){
-        .model = family_names[t->family],
+        .model = tern__token_family_names[t->family],
         .pre = t->rule ? t->rule->name : "none",
         .n_tokens = (int32_t)t->vocab.n_tokens,
         .bos = t->bos,

@@ -17,6 +17,9 @@ typedef enum tern__token_family {
     TERN__TOKENS_COUNT
 } tern__token_family;
 
+/* As files call them. */
+extern const char *const tern__token_family_names[TERN__TOKENS_COUNT];
+
 /* Tokens that end an answer: those that a vocabulary may list, and those with names that are known. */
 enum { TERN__MOST_LISTED_ENDS = 16, TERN__MOST_ENDS = 24 };
 
@@ -47,7 +50,6 @@ typedef struct tern__ids {
     size_t count, capacity;
 } tern__ids;
 
-tern_status tern__ids_push(tern__ids *list, uint32_t id);
 /* Hands them to the caller if `status` is TERN_OK, else frees them; the status of the whole. */
 tern_status tern__ids_take(tern__ids *list, tern_status status, int32_t **ids, size_t *count);
 

@@ -25,3 +25,6 @@ tern convert q.gguf d.gguf --type i2_s
 cmp a.gguf d.gguf && echo "the same file"
 status tern convert dense.gguf x.gguf --embedding i2_s --force
 status tern convert dense.gguf x.gguf --embedding tq1_0
+tern convert a.gguf d.gguf --type TQ2_0
+status tern convert a.gguf x.gguf --type f64
+status tern convert a.gguf x.gguf --type hf_t2
