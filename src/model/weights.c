@@ -174,7 +174,7 @@ static tern_status load_embedding(loader *l)
     TERN__FAIL_IF(t.rank != 2 || t.shape[0] < 1 || t.shape[0] > INT32_MAX, TERN_SHAPE,
                   "model: 'token_embd.weight' should be a matrix with a row for each token");
     m->vocabulary = t.shape[0];
-    TERN__FAIL_IF(m->h.vocabulary > m->vocabulary, TERN_FORMAT,
+    TERN__FAIL_IF(m->h.vocabulary > 0 && m->h.vocabulary != m->vocabulary, TERN_FORMAT,
                   "model: %lld tokens are promised, 'token_embd.weight' has %lld rows",
                   (long long)m->h.vocabulary, (long long)m->vocabulary);
     TERN_TRY(find(l, "token_embd.weight", m->vocabulary, m->h.width, &i, &t));

@@ -151,12 +151,31 @@ static tern_status check_bases(const tern_model_file *file)
     return TERN_OK;
 }
 
+/* A config.json that scales positions says by how much. GGUF's writers leave both out, or the number where it is 1. */
+static tern_status check_factor(const tern_model_file *file, const tern__hparams *h)
+{
+    char key[KEY];
+    const char *kind;
+    double factor;
+    const bool scaled =
+        tern_model_file_format(file) == TERN_FILE_SAFETENSORS &&
+        tern_model_file_get_string(file, key_of(h, "rope.scaling.type", key), &kind) == TERN_OK &&
+        strcmp(kind, "linear") == 0;
+    TERN__FAIL_IF(
+        scaled &&
+            tern_model_file_get_float(file, key_of(h, "rope.scaling.factor", key), &factor) == TERN_NOT_FOUND,
+        TERN_FORMAT,
+        "model: config.json scales positions (rope_scaling is 'linear') and does not say by which factor");
+    return TERN_OK;
+}
+
 static tern_status check_positions(const tern_model_file *file, const tern__hparams *h)
 {
     static const char *const plain[] = {"none", "linear", "default",
                                         NULL}; /* the factor is checked besides */
     char key[KEY];
     TERN_TRY(check_bases(file));
+    TERN_TRY(check_factor(file, h));
     return check_word(file, key_of(h, "rope.scaling.type", key), plain);
 }
 
