@@ -80,6 +80,21 @@ static void check_same(const char *left, const char *right, int *compared)
     tern_model_file_close(c);
 }
 
+/* Beside a .scale the scale of every block is 1: programs that know one of the two read the same codes. */
+static void check_block_scales(const tern_model_file *file, const char *name, size_t block)
+{
+    uint8_t codes[66];
+    tern_file_tensor t;
+    int i;
+    CHECK_OK(tern_model_file_find(file, name, &i));
+    CHECK_OK(tern_model_file_tensor(file, i, &t));
+    CHECK(t.bytes > 0 && t.bytes % block == 0 && block <= sizeof codes);
+    for (uint64_t at = 0; at < t.bytes; at += block) {
+        CHECK_OK(tern_model_file_read(file, i, at, codes, block));
+        CHECK(codes[block - 2] == 0x00 && codes[block - 1] == 0x3C); /* f16, behind the codes */
+    }
+}
+
 /* The scales of a random I2_S model are no f16 numbers, so the other types need a tensor for them. */
 TEST(there_and_back)
 {
@@ -105,6 +120,8 @@ TEST(there_and_back)
         CHECK_OK(tern_model_file_open(path_of(to), NULL, &file));
         bool needs = strcmp(types[k], "f32") != 0 && strcmp(types[k], "i2_s") != 0;
         CHECK_EQ(tern_model_file_find(file, "blk.0.attn_q.scale", &at), needs ? TERN_OK : TERN_NOT_FOUND);
+        if (strncmp(types[k], "tq", 2) == 0)
+            check_block_scales(file, "blk.0.attn_q.weight", strcmp(types[k], "tq1_0") == 0 ? 54 : 66);
         tern_model_file_close(file);
         strcpy(from, to);
     }
