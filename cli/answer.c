@@ -1,12 +1,15 @@
 /* answer.c - keeps and shows what a model answers. */
 #include "answer.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "term.h"
 
 double tokens_per_second(int64_t n, uint64_t ns)
 {
@@ -27,15 +30,19 @@ static void keep_token(answer *r, const tern_generated *piece)
     }
 }
 
-void answer_show(const char *words, size_t length)
+bool answer_show(const char *words, size_t length)
 {
     bool terminal = isatty(STDOUT_FILENO) == 1;
+    errno = EIO; /* of a failure that leaves no other reason */
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)words[i];
         bool harmless = (c >= ' ' && c != 0x7f) || c == '\n' || c == '\t';
         putchar(harmless || !terminal ? c : '?');
     }
-    fflush(stdout);
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    term_note_lost(errno);
+    return false;
 }
 
 bool answer_take(void *user, const tern_generated *piece)
@@ -47,9 +54,9 @@ bool answer_take(void *user, const tern_generated *piece)
         metrics_token(r->metrics, r->begun_ns, &r->last_ns);
     if (r->keep)
         text_add_n(&r->content, piece->text, piece->length);
-    if (r->stream)
-        answer_show(piece->text, piece->length);
-    return true;
+    if (r->stream && !answer_show(piece->text, piece->length))
+        r->lost = true;
+    return !r->lost;
 }
 
 void answer_free(answer *r)

@@ -18,6 +18,7 @@ typedef struct answer_token {
 /* {0} is empty. */
 typedef struct answer {
     bool stream, keep; /* to stdout; in `content` */
+    bool lost;         /* stdout took no more of it */
     text content;
     answer_token *tokens;
     size_t n, capacity;
@@ -27,12 +28,13 @@ typedef struct answer {
     uint64_t begun_ns, last_ns; /* its prompt, and the last token */
 } answer;
 
-/* Fits tern_generate_callback; `user` is the answer. */
+/* Fits tern_generate_callback; `user` is the answer. One that cannot be written any more ends there. */
 bool answer_take(void *user, const tern_generated *piece);
 void answer_free(answer *r);
 
-/* On stdout, at once. What a model or a file says may be any byte; a terminal is not to obey it. */
-void answer_show(const char *words, size_t length);
+/* On stdout, at once. What a model or a file says may be any byte; a terminal is not to obey it.
+ * False: it could not be written, which term_finish will say. */
+bool answer_show(const char *words, size_t length);
 
 /* Members of an object that is open: content, tokens, logprobs if there are any, why it ended, how fast it was. */
 void answer_add_json(json *j, const engine *e, const answer *r);

@@ -282,6 +282,8 @@ static tern_status generate(const engine *e, const wishes *w, const prompt *p,
 
 static int print_all(const engine *e, const wishes *w, const prompt *p, const answer *answers)
 {
+    if (answers[0].lost)
+        return EXIT_FAILED; /* whoever ends the program says why */
     for (int i = 0; i < w->answers; i++)
         if (answers[i].result.finish == TERN_FINISH_CALLER)
             return fail("stopped");

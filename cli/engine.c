@@ -194,13 +194,8 @@ int engine_prepare(const args *a, engine *e, metrics_file *metrics)
 tern_status engine_encode(const engine *e, const char *words, size_t length, bool special, int32_t **tokens,
                           size_t *n)
 {
-    const tern_encode_options options = {.parse_special = special};
-    tern_tokenizer_info info;
-    TERN_TRY(tern_tokenizer_get_info(e->tokenizer, &info));
-    TERN_TRY(tern_tokenizer_encode(e->tokenizer, words, length, &options, tokens, n));
-    if (info.add_eos && *n > 0)
-        --*n;
-    return TERN_OK;
+    const tern_encode_options options = {.parse_special = special, .goes_on = true};
+    return tern_tokenizer_encode(e->tokenizer, words, length, &options, tokens, n);
 }
 
 void engine_close(engine *e)

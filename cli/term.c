@@ -162,7 +162,7 @@ static int lost; /* why something could not be written; 0: nothing is known to b
 
 void term_note_lost(int why)
 {
-    lost = why;
+    lost = lost ? lost : why;
 }
 
 int term_finish(int code)

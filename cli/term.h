@@ -44,7 +44,7 @@ void term_show_warnings(bool show);
 /* The program as it was called, in quotes if a shell needs them: what a command begins with that is printed to be pasted. */
 const char *term_program(void);
 
-/* Something could not be written to standard output, for this reason: term_finish says so. */
+/* Something could not be written to standard output, for this reason: term_finish says so. The first reason counts. */
 void term_note_lost(int why);
 /* Called last: everything written to stdout has arrived, or the exit code says otherwise. */
 int term_finish(int code);

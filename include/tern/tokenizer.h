@@ -109,6 +109,7 @@ typedef struct tern_token_info {
 typedef struct tern_encode_options {
     bool no_special;    /* without the model's own tokens at the start and the end */
     bool parse_special; /* control tokens are found in the text. Not for text that others wrote. */
+    bool goes_on;       /* the text is to be continued: without the model's own token at the end */
 } tern_encode_options;
 
 /* Zeroed fields are the defaults. */

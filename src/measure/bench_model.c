@@ -1,9 +1,10 @@
 /* bench_model.c - prompts and generation of a model, timed in turns with what limits them. */
+#include "measure/bench_model.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <tern/bench_model.h>
 #include <tern/catalog.h>
 #include <tern/generate.h>
 #include <tern/memory.h>
@@ -279,7 +280,7 @@ static bool is_2b_4t(const tern_model_info *m)
            m->kv_heads == s.kv_heads && m->vocabulary == s.vocabulary;
 }
 
-static void set_bytes(const tern_model_info *m, tern_bench_model_row *row)
+void tern__bench_model_bytes(const tern_model_info *m, tern_bench_model_row *row)
 {
     const bool known = is_2b_4t(m);
     row->bytes_per_token = known ? bytes_2b_4t : m->token_bytes;
@@ -450,7 +451,7 @@ static tern_status visit_test(bench *b, bool prompt)
                                 .error = error};
     tern_bench_step *steps = NULL;
     tern__model_run_counts before = {0};
-    set_bytes(&b->info, &row);
+    tern__bench_model_bytes(&b->info, &row);
     b->tests++;
     b->deadline = tern__deadline_begin(b->o.timeout_s);
     double *rates = tern__alloc_zero((size_t)b->o.repetitions, sizeof *rates);

@@ -41,11 +41,12 @@ static tern_status open_reader(const tern__text_question *q, const char *device,
 
 static tern_status read_prompt(const tern__text_question *q, reader *first, reader *other)
 {
+    const tern_encode_options goes_on = {.goes_on = true};
     tern_tokenizer *tokenizer = NULL;
     int32_t *ids = NULL;
     size_t n = 0;
     TERN_TRY(tern_tokenizer_from_file(tern_model_get_file(first->model), NULL, &tokenizer));
-    tern_status status = tern_tokenizer_encode(tokenizer, q->prompt, strlen(q->prompt), NULL, &ids, &n);
+    tern_status status = tern_tokenizer_encode(tokenizer, q->prompt, strlen(q->prompt), &goes_on, &ids, &n);
     tern_tokenizer_free(tokenizer);
     if (status == TERN_OK)
         status = tern_sequence_prompt(first->sequence, ids, (int64_t)n, NULL, NULL);

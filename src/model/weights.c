@@ -171,7 +171,7 @@ static tern_status load_embedding(loader *l)
     TERN__FAIL_IF(t.rank != 2 || t.shape[0] < 1 || t.shape[0] > INT32_MAX, TERN_SHAPE,
                   "model: '%s' should be a matrix with a row for each token", t.name);
     m->vocabulary = l->shape.vocabulary = t.shape[0];
-    TERN__FAIL_IF(m->h.vocabulary > m->vocabulary, TERN_FORMAT,
+    TERN__FAIL_IF(m->h.vocabulary > 0 && m->h.vocabulary != m->vocabulary, TERN_FORMAT,
                   "model: %lld tokens are promised, '%s' has %lld rows", (long long)m->h.vocabulary, t.name,
                   (long long)m->vocabulary);
     TERN_TRY(find(l, tern__part_get(TERN__PART_TABLE), 0, &i, &t));

@@ -7,6 +7,7 @@
 #include <tern/model_convert.h>
 
 #include "harness.h"
+#include "measure/bench_model.h"
 #include "measure/model_test.h"
 
 /* Operations of a run, by the steps that are told, and whether they name what they do. */
@@ -174,6 +175,38 @@ TEST(names_of_tests)
     CHECK_STR(tern__model_test_name(&(tern__model_test){.gen = 128, .depth = 64}, name), "tg128 @ d64");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK(!tern__model_test_parse(bad[i], &back));
+}
+
+/* Of BitNet 2B-4T a token is 790 MB, whatever the file has; of all others what it needs. */
+TEST(bytes_of_a_token)
+{
+    const tern_model_info whole = {.ternary = true,
+                                   .layers = 30,
+                                   .heads = 20,
+                                   .kv_heads = 5,
+                                   .width = 2560,
+                                   .feed_forward = 6912,
+                                   .vocabulary = 128256,
+                                   .token_bytes = 12345};
+    tern_model_info others[7];
+    tern_bench_model_row row = {0};
+    tern__bench_model_bytes(&whole, &row);
+    CHECK_EQ(row.bytes_per_token, 790000000);
+    CHECK(strstr(row.bytes_rule, "BitNet 2B-4T") != NULL);
+    for (int i = 0; i < 7; i++)
+        others[i] = whole;
+    others[0].ternary = false;
+    others[1].layers = 29;
+    others[2].heads = 10;
+    others[3].kv_heads = 10;
+    others[4].width = 2048;
+    others[5].feed_forward = 6914;
+    others[6].vocabulary = 128255;
+    for (int i = 0; i < 7; i++) {
+        tern__bench_model_bytes(&others[i], &row);
+        CHECK_EQ(row.bytes_per_token, 12345);
+        CHECK(strstr(row.bytes_rule, "all that one token needs") != NULL);
+    }
 }
 
 TEST(tests_become_rows_of_results)

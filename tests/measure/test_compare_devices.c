@@ -290,6 +290,49 @@ TEST(a_model_is_measured)
     tern_device_comparison_free(c);
 }
 
+/* A random model whose file asks for the end of a text behind every text. */
+static void make_closing_model(char *path, size_t room)
+{
+    static const char before[] = "add_bos_token", after[] = "add_eos_token";
+    static char bytes[1 << 20];
+    tern_model_shape shape;
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    harness_path(path, room, "closing.gguf");
+    CHECK_OK(tern_model_synth(path, &shape, NULL));
+    FILE *file = fopen(path, "r+b");
+    CHECK(file != NULL);
+    const size_t n = fread(bytes, 1, sizeof bytes, file);
+    size_t at = 0;
+    while (at + sizeof before < n && memcmp(bytes + at, before, sizeof before - 1) != 0)
+        at++;
+    CHECK(at + sizeof before < n && fseek(file, (long)at, SEEK_SET) == 0);
+    CHECK(fwrite(after, 1, sizeof after - 1, file) == sizeof after - 1);
+    CHECK(fclose(file) == 0);
+}
+
+/* A text that is to be continued has no end behind it: one that fills the context leaves no room for one. */
+TEST(a_prompt_is_not_closed)
+{
+    char path[4096], prompt[256];
+    tern_device_text said;
+    make_closing_model(path, sizeof path);
+    memset(prompt, 'x', 255); /* and the token before it */
+    prompt[255] = '\0';
+    const tern__text_question fits = {
+        .model = path, .prompt = prompt, .first = "cpu", .threads = 1, .tokens = 1};
+    CHECK_OK(tern__compare_text(&fits, "cpu", &said));
+    if (strstr(said.error, "this build"))
+        SKIP("this build has no PCRE2");
+    CHECK_STR(said.error, "");
+    CHECK_EQ(said.tokens, 1);
+    tern__text_question longer = fits; /* it was full */
+    char more[300] = {0};
+    memset(more, 'x', 256);
+    longer.prompt = more;
+    CHECK_OK(tern__compare_text(&longer, "cpu", &said));
+    CHECK(strstr(said.error, "257") != NULL);
+}
+
 /* Logits that differ by less than the choice's lead, then by more. */
 TEST(texts_part_where_choices_do)
 {

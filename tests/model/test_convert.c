@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tern/model.h>
 #include <tern/model_convert.h>
 
 #include "base/file.h"
@@ -79,6 +80,21 @@ static void check_same(const char *left, const char *right, int *compared)
     tern_model_file_close(c);
 }
 
+/* Beside a .scale the scale of every block is 1: programs that know one of the two read the same codes. */
+static void check_block_scales(const tern_model_file *file, const char *name, size_t block)
+{
+    uint8_t codes[66];
+    tern_file_tensor t;
+    int i;
+    CHECK_OK(tern_model_file_find(file, name, &i));
+    CHECK_OK(tern_model_file_tensor(file, i, &t));
+    CHECK(t.bytes > 0 && t.bytes % block == 0 && block <= sizeof codes);
+    for (uint64_t at = 0; at < t.bytes; at += block) {
+        CHECK_OK(tern_model_file_read(file, i, at, codes, block));
+        CHECK(codes[block - 2] == 0x00 && codes[block - 1] == 0x3C); /* f16, behind the codes */
+    }
+}
+
 /* The scales of a random I2_S model are no f16 numbers, so the other types need a tensor for them. */
 TEST(there_and_back)
 {
@@ -104,6 +120,8 @@ TEST(there_and_back)
         CHECK_OK(tern_model_file_open(path_of(to), NULL, &file));
         bool needs = strcmp(types[k], "f32") != 0 && strcmp(types[k], "i2_s") != 0;
         CHECK_EQ(tern_model_file_find(file, "blk.0.attn_q.scale", &at), needs ? TERN_OK : TERN_NOT_FOUND);
+        if (strncmp(types[k], "tq", 2) == 0)
+            check_block_scales(file, "blk.0.attn_q.weight", strcmp(types[k], "tq1_0") == 0 ? 54 : 66);
         tern_model_file_close(file);
         strcpy(from, to);
     }
@@ -181,6 +199,74 @@ TEST(what_is_lost)
     /* uniform numbers: what absmean leaves of them is known to be poor */
     CHECK(s.lossy == 14 && s.least_sqnr > 3 && s.least_sqnr < 12 && s.least_cosine > 0.8 &&
           s.least_cosine < 0.99);
+    tern_ctx_destroy(ctx);
+}
+
+/* `from` with each `before` in it become `after`, which is as long. */
+static void patch(const char *from, const char *to, const char *before, const char *after)
+{
+    static uint8_t data[1 << 20];
+    const size_t length = strlen(before);
+    FILE *file = fopen(path_of(from), "rb");
+    CHECK(file != NULL && strlen(after) == length);
+    const size_t n = fread(data, 1, sizeof data, file);
+    fclose(file);
+    int found = 0;
+    for (size_t i = 0; i + length <= n; i++) {
+        if (memcmp(data + i, before, length) == 0) {
+            memcpy(data + i, after, length);
+            found++;
+        }
+    }
+    CHECK(n < sizeof data && found > 0);
+    file = fopen(path_of(to), "wb");
+    CHECK(file != NULL && fwrite(data, 1, n, file) == n);
+    CHECK(fclose(file) == 0);
+}
+
+/* What Tern would not load is not written again and called whole, in any format. Other architectures go on under their name in GGUF, which
+ * keeps all of them. */
+TEST(what_is_no_model_is_refused)
+{
+    static const struct {
+        const char *before, *after, *said;
+    } cases[] = {
+        {"token_embd.weight", "token_embx.weight", "token_embd.weight"},
+        {"blk.0.attn_sub_norm", "blk.0.attn_sub_nork", "blk.0.attn_sub_norm"},
+        {"blk.1.ffn_up.weight", "blk.1.ffn_up.weighs", "blk.1.ffn_up.weight"},
+        {"layer_norm_rms_epsilon", "layer_norm_rms_epsilom", "layer_norm_rms_epsilon"},
+        {"bitnet-b1.58.vocab_size", "bitnet-b1.58.vocab_sizf", NULL}, /* nothing is missing */
+    };
+    static const char *const outputs[] = {"out.gguf", "out.safetensors"};
+    tern_model_shape shape;
+    set_up();
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path_of("whole.gguf"), &shape, NULL));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        patch("whole.gguf", "less.gguf", cases[i].before, cases[i].after);
+        for (size_t k = 0; k < 2 && cases[i].said; k++) {
+            CHECK(convert("less.gguf", outputs[k], NULL, NULL) != TERN_OK);
+            CHECK(strstr(tern_last_error(), cases[i].said) && access(path_of(outputs[k]), F_OK) != 0);
+        }
+        if (!cases[i].said)
+            CHECK_OK(convert("less.gguf", "out.gguf", NULL, NULL));
+    }
+    unlink(path_of("out.gguf"));
+    b.n = 0,
+    put_gguf(&b, 3, 0, 2); /* of a model that was split, none but the first part names the architecture */
+    put_meta_u32(&b, "split.count", 2), put_meta_u32(&b, "split.no", 1);
+    store(&b, "part.gguf");
+    for (size_t k = 0; k < 2; k++) {
+        CHECK_STATUS(convert("part.gguf", outputs[k], NULL, NULL), TERN_UNSUPPORTED);
+        CHECK(strstr(tern_last_error(), "part 2 of the 2") && access(path_of(outputs[k]), F_OK) != 0);
+    }
+    patch("whole.gguf", "other.gguf", "bitnet-b1.58", "mamba-b1.580");
+    CHECK_STATUS(convert("other.gguf", "out.safetensors", NULL, NULL), TERN_UNSUPPORTED);
+    CHECK_OK(convert("other.gguf", "out.gguf", "tq2_0", NULL));
+    tern_model_file *file;
+    CHECK_OK(tern_model_file_open(path_of("out.gguf"), NULL, &file));
+    CHECK_STATUS(tern_model_check(file), TERN_UNSUPPORTED);
+    tern_model_file_close(file);
     tern_ctx_destroy(ctx);
 }
 

@@ -45,6 +45,14 @@ static int worst(const tern_sampling *s)
 static const tern_sampling everything = {
     .temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .repeat_penalty = 1};
 
+/* Those that users of llama.cpp know. */
+TEST(defaults)
+{
+    const tern_sampling d = tern_sampling_default();
+    CHECK(d.temperature == 0.8 && d.top_k == 40 && d.top_p == 0.95 && d.min_p == 0.05);
+    CHECK(d.repeat_penalty == 1 && d.repeat_last == 64);
+}
+
 TEST(what_is_cut_is_never_drawn_and_what_is_kept_is)
 {
     tern_sampling s = everything;

@@ -104,6 +104,59 @@ static size_t read_all(const char *path, char **out)
     return n;
 }
 
+/* The number behind `key` and the characters that part them in a text. */
+static double number_behind(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+    if (!at)
+        return NAN;
+    at += strlen(key);
+    at += strcspn(at, "=:");
+    return *at ? strtod(at + 1, NULL) : (double)NAN;
+}
+
+static void check_recorded(const char *name, const tern_model_shape *s, const char *const keys[8])
+{
+    static char text[1 << 16];
+    const double wanted[] = {(double)s->layers,  (double)s->width,    (double)s->feed_forward,
+                             (double)s->heads,   (double)s->kv_heads, (double)s->vocabulary,
+                             (double)s->context, s->rope_base};
+    FILE *file = fopen(shared_path(name), "rb");
+    CHECK(file != NULL);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    for (int i = 0; i < 8; i++)
+        CHECK(number_behind(text, keys[i]) == wanted[i]);
+}
+
+/* By name it is the model that people have. */
+TEST(bitnet_2b_4t_has_the_shape_of_the_model)
+{
+    tern_model_shape s;
+    CHECK_OK(tern_model_shape_find("bitnet-2b-4t", &s));
+    CHECK_STR(s.architecture, "bitnet-b1.58");
+    CHECK(s.layers == 30 && s.width == 2560 && s.feed_forward == 6912 && s.heads == 20 && s.kv_heads == 5);
+    CHECK(s.vocabulary == 128256 && s.context == 4096 && s.rope_base == 500000);
+}
+
+TEST(that_shape_is_in_the_recorded_files)
+{
+    static const char gguf[] = "bitnet-2b-4t-recorded/gguf-directory.txt";
+    static const char hf[] = "bitnet-2b-4t-recorded/hf-config.json";
+    tern_model_shape s;
+    if (!shared_path(gguf) || !shared_path(hf))
+        SKIP(NO_SHARED("of BitNet 2B-4T's directory"));
+    CHECK_OK(tern_model_shape_find("bitnet-2b-4t", &s));
+    check_recorded(gguf, &s,
+                   (const char *const[]){"block_count", "embedding_length", "feed_forward_length",
+                                         "attention.head_count", "attention.head_count_kv",
+                                         "b1.58.vocab_size", "context_length", "freq_base"});
+    check_recorded(hf, &s,
+                   (const char *const[]){"num_hidden_layers", "hidden_size", "intermediate_size",
+                                         "num_attention_heads", "num_key_value_heads", "vocab_size",
+                                         "max_position_embeddings", "rope_theta"});
+}
+
 TEST(seeds)
 {
     tern_model_shape shape = tiny("bitnet-b1.58");

@@ -1,5 +1,6 @@
 /* test_tokens.c - encoding and decoding with small vocabularies, where every id can be worked out by hand; round trips of
  * random text; what a vocabulary must not be. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,44 @@ TEST(bytes_control_tokens_are_text_unless_allowed)
     CHECK_IDS(t, "[x]the", false, false, "263 257"); /* user-defined ones are always found */
     CHECK_IDS(t, "the", true, false, "261 257");
     CHECK_IDS(t, "", true, false, "261");
+    tern_tokenizer_free(t);
+}
+
+/* What a model has behind a text is not behind one that is to be continued. */
+TEST(texts_that_go_on_are_not_closed)
+{
+    static const struct {
+        tern_encode_options how;
+        const char *ids;
+    } cases[] = {{{0}, "0 2 1"},
+                 {{.goes_on = true}, "0 2"},
+                 {{.no_special = true}, "2"},
+                 {{.no_special = true, .goes_on = true}, "2"}};
+    static const tern_token_text tokens[] = {{"<s>", 3}, {"</s>", 4}, {"a", 1}};
+    static const int32_t types[] = {TERN_TOKEN_CONTROL, TERN_TOKEN_CONTROL, TERN_TOKEN_NORMAL};
+    static const float scores[3];
+    tern_tokenizer *t;
+    tern_vocabulary d = tern_vocabulary_default();
+    d.model = "llama";
+    d.tokens = tokens;
+    d.types = types;
+    d.scores = scores;
+    d.n_tokens = 3;
+    d.bos = 0;
+    d.eos = 1;
+    d.add_eos = TERN_TRISTATE_YES;
+    d.add_space = TERN_TRISTATE_NO;
+    CHECK_OK(tern_tokenizer_create(&d, NULL, &t));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64] = "";
+        int32_t *ids;
+        size_t n;
+        CHECK_OK(tern_tokenizer_encode(t, "a", 1, &cases[i].how, &ids, &n));
+        for (size_t k = 0; k < n; k++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d", k ? " " : "", ids[k]);
+        tern_tokens_free(ids);
+        CHECK_STR(text, cases[i].ids);
+    }
     tern_tokenizer_free(t);
 }
 

@@ -11,6 +11,7 @@
   json        texts with zero bytes are whole
   head        what --head says of a converted head
   ends        every token that ends an answer does, whichever of them the file names
+  streams     pieces are written as they come; a file that is cut short meanwhile is an error
   stops       a stop string ends the answer before it, however the tokens cut it
 """
 import codecs
@@ -66,7 +67,9 @@ def make_model(g, context=64):
 def tern(*arguments):
     if "TERN_BIN" not in os.environ:
         raise Skip("this build has no program")
-    done = subprocess.run([os.environ["TERN_BIN"]] + [str(a) for a in arguments], capture_output=True, text=True,
+    # Two threads that wait for each other take many times as long where others have the cores: who wants more than one says so.
+    threads = ["-t", "1"] if arguments[0] in ("run", "perplexity") and "-t" not in arguments else []
+    done = subprocess.run([os.environ["TERN_BIN"]] + [str(a) for a in arguments] + threads, capture_output=True, text=True,
                           timeout=600)
     if done.returncode or done.stderr:
         raise AssertionError("tern %s: %d %s" % (" ".join(map(str, arguments)), done.returncode, done.stderr))
@@ -128,7 +131,7 @@ def case_parallel(g):
     full, _ = make_model(g)
     options = ["-m", full, "-p", draw_text(g, g.int(1, 20)), "-n", 12, "--temp", 2, "--json"]
     seed = g.int(0, 1000)
-    together = json.loads(tern("run", *options, "--seed", seed, "--parallel", 3))["answers"]
+    together = json.loads(tern("run", *options, "--seed", seed, "--parallel", 3, "-t", 2))["answers"]
     for i, answer in enumerate(together):
         alone = json.loads(tern("run", *options, "--seed", seed + i, "-t", 1, "-b", g.int(1, 8)))
         if alone["tokens"] != answer["tokens"] or alone["content"] != answer["content"] or answer["seed"] != seed + i:
@@ -267,7 +270,7 @@ def render(messages):
 def chat(full, lines, *options):
     if "TERN_BIN" not in os.environ:
         raise Skip("this build has no program")
-    return subprocess.run([os.environ["TERN_BIN"], "chat", "-m", full, "--chat-template", "llama-2"] + list(options),
+    return subprocess.run([os.environ["TERN_BIN"], "chat", "-m", full, "--chat-template", "llama-2", "-t", "1"] + list(options),
                           input="".join(line + "\n" for line in lines), capture_output=True, text=True, timeout=600)
 
 
@@ -431,6 +434,40 @@ def case_waits(g):
     return None if status == 0 else "exit status %d" % status
 
 
+def case_bars(g):
+    """A long prompt shows how far it is, and the bar leaves nothing behind."""
+    full, found = slow_model(g), []
+    t = Terminal(["run", "-m", full, "-f", write_prompt("x" * 3900), "-n", "1", "-t", "1", "-b", "64", "--temp", "0", "--no-display-prompt"])
+    t.wait_for("reading the prompt ")
+    t.wait_for(" of 3901 tokens\x1b[K")
+    rest = ""
+    try:
+        t.wait_for("never said")
+    except AssertionError:
+        rest = t.seen
+    found += [] if re.search(r"\r\x1b\[K[^\r]*[\r\n]*$", rest) else ["the bar stays: %r" % rest[-200:]]
+    status = t.end()
+    return found + (["exit status %d" % status] if status else [])
+
+
+def case_streams(g):
+    """The first piece of a long answer is there long before the last; and a file that is cut short meanwhile ends the program with an
+    error, not by a signal: its table is mapped."""
+    full, _ = make_model(g, context=4096)
+    command = [os.environ["TERN_BIN"], "run", "-m", full, "-p", "abc", "--ignore-eos", "--temp", "1", "--no-display-prompt", "-t", "1"]
+    for _ in range(TRIES):
+        program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        first = os.read(program.stdout.fileno(), 1 << 16)
+        if program.poll() is None and 0 < len(first) < 1000:
+            break
+        program.communicate(timeout=600)    # this process was not let run meanwhile
+    else:
+        return "the first piece came with %d bytes" % len(first)
+    os.truncate(full, 4096)
+    _, said = program.communicate(timeout=600)
+    return None if program.returncode == 1 and b"cut short" in said and said.count(b"\n") == 1 else "%d %r" % (program.returncode, said)
+
+
 def case_hidden_answers(g):
     """Several answers are counted while they are made, and Ctrl-C stops them."""
     full, _ = make_model(g, context=4096)
@@ -509,14 +546,24 @@ def seconds_of(pid):
         return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
+def slow_model(g):
+    s = Shape("B", layers=2, width=512, ff=1024, vocabulary=FIRST_BYTE + 256, context=4096, tied=False)
+    return models.write_gguf("slow.gguf", Weights(s, g.rng), g.rng, table="F32", head="F32", meta=vocabulary())
+
+
+def write_prompt(text):
+    with open(models.path("prompt"), "w") as file:
+        file.write(text)
+    return file.name
+
+
 def slow_command(g, command, *options):
     """A command whose prompt takes many times as long as loading its model does, and how long that is on this machine now."""
     if "TERN_BIN" not in os.environ:
         raise Skip("this build has no program")
     if not os.path.exists("/proc/self/stat"):
         raise Skip("there is no /proc to see what a program is doing")
-    s = Shape("B", layers=2, width=512, ff=1024, vocabulary=FIRST_BYTE + 256, context=4096, tied=False)
-    full = models.write_gguf("slow.gguf", Weights(s, g.rng), g.rng, table="F32", head="F32", meta=vocabulary())
+    full = slow_model(g)
     words = [os.environ["TERN_BIN"], command, "-m", full, "-t", "1", "-b", "4096", "--temp", "0"] + list(options)
     program = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     program.stdin.write(b"x\n")
@@ -812,7 +859,7 @@ def conversions():
     cases += [case_converted((family, "F32"), "@safetensors", "i2_s@gguf") for family in "AB"]
     cases += [case_converted(("llama", kind), "@safetensors", "f32@gguf") for kind in ("F32", "Q8_0", "Q6_K")]
     cases += [case_converted(("C", kind), "f32@safetensors", "i2_s@gguf") for kind in ("I2_S", "TQ2_0")]
-    cases += [case_converted((family, "online"), kind + "@gguf", "i2_s@gguf") for family in "AB" for kind in ("f32", "f16", "q8_0")]
+    cases += [case_converted((family, "online"), kind + "@gguf", "i2_s@gguf") for family in "AB" for kind in ("f32", "f16", "bf16", "q8_0")]
     cases += [case_converted((family, source), kind + "@gguf", "@safetensors") for family, source in (("A", "online"), ("B", "I2_S"))
               for kind in ("q4_0", "q4_k", "q6_k")]
     cases += [case_odd_rows(family, kind) for family in "AB" for kind in ("online", "packed")]
@@ -832,6 +879,7 @@ def all_cases():
              ("terminal", case_waits, 1), ("terminal", case_hidden_answers, 1), ("interrupt", case_interrupted_prompt(signal.SIGINT), 1),
              ("interrupt", case_interrupted_prompt(signal.SIGTERM), 1), ("interrupt", case_interrupted_message, 1),
              ("interrupt", case_interrupts, 1), ("ends", case_ends, 1), ("json", case_zero_bytes, 1), ("head", case_head, 1)] + \
+            [("streams", case_streams, 1), ("terminal", case_bars, 1)] + \
             [("interrupt", case_ended_at_the_prompt(number), 1) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]
     return [(name, 100 * i + k, function) for i, (name, function, count) in enumerate(kinds) for k in range(count)] + \
         conversions()

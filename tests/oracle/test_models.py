@@ -498,12 +498,12 @@ def refuse(full, words):
         lacking = [word for word in words if word not in error.message]
         if lacking or "\n" in error.message:
             return "'%s' says nothing of %s" % (error.message, lacking)
-        return launder(full) if os.path.isdir(full) and "TERN_BIN" in os.environ else None
+        return launder(full) if "TERN_BIN" in os.environ else None
     return "it was accepted"
 
 
 def launder(full):
-    """GGUF has no keys for most of what a config.json says: a model that is refused must not come back as one that is taken."""
+    """A model that is refused does not come back as one that is taken: GGUF has no keys for most of what a config.json says."""
     out = path("laundered.gguf")
     made = subprocess.run([os.environ["TERN_BIN"], "convert", full, out], capture_output=True, text=True)
     if made.returncode != 0:
@@ -571,11 +571,11 @@ def refuse_config(word, family="llama", **more):
     return case
 
 
-def refuse_gguf(key, value):
+def refuse_gguf(key, value, word=None):
     """The same in GGUF."""
     def case(g):
         w = Weights(draw_shape(g, "llama"), g.rng)
-        return refuse(write_gguf("setting.gguf", w, g.rng, "F32", meta={"llama." + key: value}), [key])
+        return refuse(write_gguf("setting.gguf", w, g.rng, "F32", meta={"llama." + key: value}), [word or key])
     return case
 
 
@@ -712,10 +712,14 @@ def all_cases():
         refuse_config("rope.scaling.factor", rope_scaling={"factor": 4.0}),
         refuse_config("partial_rotary_factor", partial_rotary_factor=0.5), refuse_config("hidden_act", hidden_act="gelu"),
         refuse_config("hidden_act", "B", hidden_act="gelu"),
-        refuse_config("use_rms_norm", quantisation={"use_rms_norm": True}))
+        refuse_config("use_rms_norm", quantisation={"use_rms_norm": True}),
+        refuse_config("by which factor", rope_scaling="linear"), refuse_config("by which factor", rope_scaling={"type": "linear"}),
+        refuse_config("by which factor", rope_parameters={"rope_type": "linear"}),
+        refuse_config("7 tokens are promised", vocab_size=7), refuse_config("70000 tokens are promised", vocab_size=70000))
     for key, value in (("rope.scaling.factor", 4.0), ("rope.scale_linear", 2.0), ("attention.scale", 1.0), ("logit_scale", 0.5),
                        ("attention.value_length", 7), ("attention.causal", False), ("expert_count", 8)):
         add("settings", refuse_gguf(key, value))
+    add("settings", refuse_gguf("vocab_size", 7, "7 tokens are promised"))
     return cases
 
 

@@ -151,12 +151,32 @@ static tern_status check_bases(const tern_model_file *file)
     return TERN_OK;
 }
 
+/* A config.json that scales positions says by how much. GGUF's writers leave both out, or the number where it is 1. */
+static tern_status check_factor(const tern_model_file *file, const tern__hparams *h)
+{
+    char key[TERN__ARCH_KEY];
+    const char *kind;
+    double factor;
+    const bool scaled =
+        tern_model_file_format(file) == TERN_FILE_SAFETENSORS &&
+        tern_model_file_get_string(file, tern__arch_key(h->architecture, "rope.scaling.type", key), &kind) ==
+            TERN_OK &&
+        strcmp(kind, "linear") == 0;
+    TERN__FAIL_IF(
+        scaled && tern_model_file_get_float(file, tern__arch_key(h->architecture, "rope.scaling.factor", key),
+                                            &factor) == TERN_NOT_FOUND,
+        TERN_FORMAT,
+        "model: config.json scales positions (rope_scaling is 'linear') and does not say by which factor");
+    return TERN_OK;
+}
+
 static tern_status check_positions(const tern_model_file *file, const tern__hparams *h)
 {
     static const char *const plain[] = {"none", "linear", "default",
                                         NULL}; /* the factor is checked besides */
     char key[TERN__ARCH_KEY];
     TERN_TRY(check_bases(file));
+    TERN_TRY(check_factor(file, h));
     return check_word(file, tern__arch_key(h->architecture, "rope.scaling.type", key), plain);
 }
 
@@ -171,7 +191,7 @@ static tern_status check_activation(const tern_model_file *file, const tern__hpa
 static tern_status check_words(const tern_model_file *file, const char *list, const char *const *accepted)
 {
     for (int i = 0;; i++) {
-        char key[KEY];
+        char key[TERN__ARCH_KEY];
         int entry;
         snprintf(key, sizeof key, "%s.%d", list, i);
         if (tern_model_file_meta_find(file, key, &entry) != TERN_OK)
@@ -184,7 +204,7 @@ static tern_status check_words(const tern_model_file *file, const char *list, co
 static tern_status check_rotated(const tern_model_file *file)
 {
     for (int i = 0;; i++) {
-        char key[KEY];
+        char key[TERN__ARCH_KEY];
         double rotated;
         snprintf(key, sizeof key, "config.no_rope_layers.%d", i);
         tern_status status = read_value(file, key, &rotated);
@@ -200,7 +220,7 @@ static tern_status check_rotated(const tern_model_file *file)
 static tern_status check_unconverted(const tern_model_file *file)
 {
     for (int i = 0;; i++) {
-        char key[KEY];
+        char key[TERN__ARCH_KEY];
         const char *name;
         snprintf(key, sizeof key, "config.quantization_config.modules_to_not_convert.%d", i);
         tern_status status = tern_model_file_get_string(file, key, &name);
@@ -247,7 +267,7 @@ static tern_status check_tokens(const tern_model_file *file, const tern__hparams
     for (size_t i = 0; i < TERN__COUNT(keys); i++) {
         tern_status status = check_token(file, h, keys[i]);
         for (int k = 0; status == TERN_OK || (status == TERN_NOT_FOUND && k == 0); k++) {
-            char key[KEY];
+            char key[TERN__ARCH_KEY];
             snprintf(key, sizeof key, "%s.%d", keys[i], k); /* a list */
             status = check_token(file, h, key);
         }

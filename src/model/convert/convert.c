@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tern/model.h>
+
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/json_text.h"
 #include "base/status.h"
 #include "model/arch/architecture.h"
-#include "model/arch/hparams.h"
 #include "model/file/codec.h"
 #include "model/file/hf.h"
 #include "model/convert/hf_write.h"
@@ -393,16 +394,18 @@ static void report(const job *j)
     }
 }
 
-/* What a config.json says and GGUF has no key for does not reach the new file: of a model that is refused for it, the new file would be
- * taken, and its answers would be wrong. An architecture that is not known is refused by its name, which stays; and what is missing
- * is missing in the new file too. */
-static tern_status check_settings(const job *j)
+/* What cannot be loaded is not called a model that lost nothing; and what a config.json says and GGUF has no key for does not reach the new
+ * file, which would be taken then, and be wrong. A file that does not tell how many layers it has is no model but some tensors, and one of
+ * another architecture keeps its name, by which it is refused before and afterwards. */
+static tern_status check_model(const job *j)
 {
-    tern__hparams h;
-    if (j->file->format != TERN_FILE_SAFETENSORS || !tern__architecture_in(j->file))
-        return TERN_OK;
-    tern_status status = tern__hparams_read(j->file, &h);
-    return status == TERN_NOT_FOUND ? TERN_OK : status;
+    const tern__architecture *a = tern__architecture_in(j->file);
+    char key[64];
+    int at;
+    snprintf(key, sizeof key, "%s.block_count", a ? a->name : "");
+    const bool model = tern_model_file_meta_find(j->file, key, &at) == TERN_OK ||
+                       tern_model_file_meta_find(j->file, "split.count", &at) == TERN_OK;
+    return model ? tern_model_check(j->file) : TERN_OK;
 }
 
 static tern_status run(job *j, const char *path)
@@ -413,7 +416,7 @@ static tern_status run(job *j, const char *path)
                                   .most_bytes = j->o.shard_bytes,
                                   .llama2c = &shape};
     j->format = to.format;
-    TERN_TRY(check_settings(j));
+    TERN_TRY(check_model(j));
     if (to.format == TERN_FILE_SAFETENSORS)
         TERN_TRY(tern__architecture_of(j->file, &j->architecture));
     if (to.format == TERN_FILE_LLAMA2C)

@@ -204,6 +204,8 @@ tern_status tern_tokenizer_encode(const tern_tokenizer *t, const char *text, siz
     tern__protected all = {0, length};
     tern__ids list = {0};
     tern_status status = tern__encode(t, text, length, !o.no_special, &all, o.parse_special ? 0 : 1, &list);
+    if (status == TERN_OK && o.goes_on && !o.no_special && t->add_eos)
+        list.count--; /* the last is the end's */
     return tern__ids_take(&list, status, ids, count);
 }
 

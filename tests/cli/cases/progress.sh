@@ -25,6 +25,7 @@ END
 on_terminal() { "$TERN_PYTHON" on_terminal.py "$@"; }
 on_terminal synth tern synth --layers 2 --vocab 512 --type f16 --arch llama large.gguf
 on_terminal convert tern convert large.gguf small.gguf --type q8_0
+on_terminal run tern run -m large.gguf -p hello -n 1 --temp 0
 tern synth --layers 2 --vocab 512 --type f16 --arch llama piped.gguf 2>errors >/dev/null
 tern convert large.gguf again.gguf --type q8_0 2>>errors >/dev/null
 wc -c <errors

@@ -3,3 +3,8 @@ tern list ops >/dev/full
 echo "exit status $?"
 tern graph run "$GRAPHS/batch.tern" --json >/dev/full
 echo "exit status $?"
+# An answer ends where it cannot be written, long before its context is full.
+tern synth --shape tiny model.gguf >/dev/null
+[[ $(tern run -m model.gguf -p x -n 1 2>&1) != *"this build of tern has no"* ]] || skip "this build has no PCRE2"
+tern run -m model.gguf -p x --ignore-eos -n 100000 >/dev/full
+echo "exit status $?"
