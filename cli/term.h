@@ -44,8 +44,9 @@ void term_show_warnings(bool show);
 /* The program as it was called, in quotes if a shell needs them: what a command begins with that is printed to be pasted. */
 const char *term_program(void);
 
-/* Something could not be written to standard output, for this reason: term_finish says so. */
-void term_note_lost(int why);
+/* Writes a whole text to stdout, and all that was written to it before; false: that failed, and term_finish says why. */
+bool term_put(const char *words);
+bool term_flush(void);
 /* Called last: everything written to stdout has arrived, or the exit code says otherwise. */
 int term_finish(int code);
 
@@ -53,7 +54,7 @@ int term_finish(int code);
 
 /* Points stdout at `file`, which is closed; returns what it was, or -1. */
 int term_turn_stdout(int file);
-/* The other way round. EXIT_FAILED: what was written meanwhile did not arrive. */
+/* The other way round. EXIT_FAILED: what was written meanwhile did not arrive, and errno says why. */
 int term_turn_back(int was);
 
 /* ---- the terminal -------------------------------------------------------------------------------------------- */

@@ -3,3 +3,8 @@ tern list ops >/dev/full
 echo "exit status $?"
 tern graph run "$GRAPHS/batch.tern" --json >/dev/full
 echo "exit status $?"
+# A whole document that fails at once has a reason, too, and what fails in a file is not told of standard output.
+tern devices --json >/dev/full
+echo "exit status $?"
+tern memory --format json -o /dev/full -- list ops >/dev/null
+echo "exit status $?"
