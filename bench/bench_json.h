@@ -24,8 +24,12 @@
 #include <sys/utsname.h>
 
 #include <tern/export.h>
+#include <tern/status.h>
 
 #include "base/cpu.h"
+#include "base/json_text.h"
+#include "base/strbuf.h"
+#include "measure/stats.h"
 
 typedef struct bench_output {
     FILE *file; /* NULL: nobody wants rows */
@@ -90,17 +94,12 @@ static inline bool bench_open(bench_output *out, int *argc, char **argv)
 
 static inline void bench_string(FILE *file, const char *text)
 {
-    putc('"', file);
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(file, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(file, "\\u%04x", (unsigned)c);
-        else
-            putc(c, file);
-    }
-    putc('"', file);
+    tern__strbuf quoted = TERN__STRBUF_EMPTY;
+    char *words = NULL;
+    tern__json_add_text(&quoted, text);
+    const bool whole = tern__strbuf_take(&quoted, &words) == TERN_OK;
+    fputs(whole ? words : "null", file);
+    tern_string_free(words);
 }
 
 /* One result: printed, and written if rows are wanted. `better` is "higher" or "lower". A value that is not a
@@ -163,15 +162,16 @@ static inline double bench_worse(double a, double b)
     return isnan(a) || isnan(b) ? NAN : fmin(a, b);
 }
 
-enum { BENCH_MOST_VALUES = 1024 };
-
-/* The middle one of at most BENCH_MOST_VALUES; they keep their order. */
+/* As the library's; the values keep their order. NaN, which has no row: of none, or without memory. */
 static inline double bench_median(const double *values, int n)
 {
-    double sorted[BENCH_MOST_VALUES];
-    memcpy(sorted, values, (size_t)n * sizeof *values);
-    qsort(sorted, (size_t)n, sizeof *sorted, bench_by_value);
-    return sorted[n / 2];
+    double *copy = n > 0 ? malloc((size_t)n * sizeof *copy) : NULL;
+    if (!copy)
+        return NAN;
+    memcpy(copy, values, (size_t)n * sizeof *copy);
+    const double median = tern__stats_of(copy, n).median;
+    free(copy);
+    return median;
 }
 
 #endif

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "source.h"
 #include "term.h"
 
 /* false: nobody says where. */
@@ -81,13 +83,30 @@ bool results_append(tern_results *to, const tern_results *from)
     return status == TERN_OK;
 }
 
+bool results_load(const char *path, tern_results **out)
+{
+    struct stat about;
+    const bool flows = strcmp(path, "-") == 0 || (stat(path, &about) == 0 && S_ISFIFO(about.st_mode));
+    text all = {0};
+    bool good = flows ? read_text(path, &all) : tern_results_load(path, out) == TERN_OK;
+    if (!flows && !good)
+        fail_status(NULL);
+    if (flows && good) {
+        good = tern_results_read(text_string(&all), all.length, out) == TERN_OK;
+        if (!good)
+            fail_status(source_name(path));
+    }
+    text_free(&all);
+    return good;
+}
+
 int results_append_files(const args *a, tern_results *to)
 {
     const char *path;
     for (int i = 0; (path = args_nth(a, "from", i)) != NULL; i++) {
         tern_results *r = NULL;
-        if (tern_results_load(path, &r) != TERN_OK)
-            return fail_status(NULL);
+        if (!results_load(path, &r))
+            return EXIT_FAILED;
         const bool again = tern_results_repeat(to, r), fits = !again && results_append(to, r);
         tern_results_free(r);
         if (again)

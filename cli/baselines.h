@@ -26,6 +26,8 @@ bool results_append(tern_results *to, const tern_results *from);
 /* The same for sessions that were measured before, one or more in each file that --from names. A session that is given twice is refused:
  * it would confirm itself, and know of no noise. EXIT_FAILED: that was said. */
 int results_append_files(const args *a, tern_results *to);
+/* Results of a file, of a pipe, or of standard input for "-"; false: it was said what is wrong. */
+bool results_load(const char *path, tern_results **out);
 
 /* The rows of that family, with the conditions, in a set of their own (tern_results_free). */
 tern_status results_of_family(const tern_results *all, const char *family, tern_results **out);

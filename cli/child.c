@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,6 +67,35 @@ bool stop_wait(uint64_t when)
 }
 
 /* ---- running ---- */
+
+static bool is_program(const char *path)
+{
+    struct stat about;
+    if (stat(path, &about) != 0 || access(path, X_OK) != 0)
+        return false;
+    errno = S_ISREG(about.st_mode) ? 0 : EISDIR;
+    return S_ISREG(about.st_mode);
+}
+
+bool child_can_run(const char *name)
+{
+    const char *at = getenv("PATH");
+    bool found = false;
+    if (strchr(name, '/'))
+        return is_program(name);
+    while (at && *at && !found) {
+        const size_t n = strcspn(at, ":");
+        text path = {0};
+        text_add_n(&path, at, n);
+        text_addf(&path, "%s%s", n ? "/" : "./", name);
+        found = is_program(text_string(&path));
+        text_free(&path);
+        at += n + (at[n] == ':');
+    }
+    if (!found)
+        errno = ENOENT;
+    return found;
+}
 
 static int status_of(int ended)
 {

@@ -7,6 +7,9 @@
 /* Statuses besides those of the command itself. A signal that ends it is 128 and its number, as shells say it. */
 enum { CHILD_NOT_RUN = -1, CHILD_STOPPED = -2 };
 
+/* Can the shell run a program of this name, which is a path or is looked for in $PATH? false: errno says why not. */
+bool child_can_run(const char *name);
+
 /* Runs `line` to its end and returns its status. `out` receives what it prints, stderr included if `errors` says so; NULL: it prints
  * where this program does. CHILD_NOT_RUN: there is no shell, and errno says why. CHILD_STOPPED: stop_wanted became true, and it was
  * ended. What it leaves behind in the background is not waited for. */

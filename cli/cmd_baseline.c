@@ -46,6 +46,14 @@ static int code_of(tern_status status)
                                   : fail_status(NULL);
 }
 
+static void add_extent(void *user, const tern_baseline_info *info)
+{
+    text *to = user;
+    text_add_plural(to, info->benchmarks, "benchmark");
+    text_add(to, " in ");
+    text_add_plural(to, info->runs, "session");
+}
+
 static int keep(const args *a, tern_baselines *store, const tern_results *all)
 {
     const char *name = args_operand(a, 0);
@@ -54,7 +62,9 @@ static int keep(const args *a, tern_baselines *store, const tern_results *all)
     if (code == EXIT_DONE) {
         text line = {0};
         text_add_safe(&line, name);
-        printf("%s: %d rows\n", text_string(&line), tern_results_count(all));
+        text_add(&line, ": ");
+        tern_baseline_find(store, name, add_extent, &line);
+        puts(text_string(&line));
         text_free(&line);
     }
     return code;
@@ -150,6 +160,7 @@ static void add_info_json(json *j, const tern_baseline_info *info)
     json_int(j, "created_at", info->created_at);
     json_int(j, "sessions", info->runs);
     json_int(j, "checks", info->checks);
+    json_int(j, "benchmarks", info->benchmarks);
     json_int(j, "rows", info->rows);
 }
 
@@ -166,7 +177,7 @@ static void list_one(void *user, const tern_baseline_info *info)
     }
     table_add_safe(&l->table, info->name);
     table_add(&l->table, date_of(info->created_at, date, sizeof date));
-    table_addf(&l->table, "%d", info->rows);
+    table_addf(&l->table, "%d", info->benchmarks);
     table_addf(&l->table, "%d", info->runs);
     table_addf(&l->table, "%d", info->checks);
     table_add_safe(&l->table, info->cpu_model);
@@ -177,7 +188,7 @@ static int run_list(const args *a)
 {
     static const table_column columns[] = {
         {"name", false, false, STYLE_NAME},        {"created", false, false, STYLE_NONE},
-        {"rows", true, false, STYLE_NONE},         {"sessions", true, false, STYLE_NONE},
+        {"benchmarks", true, false, STYLE_NONE},   {"sessions", true, false, STYLE_NONE},
         {"checks", true, false, STYLE_NONE},       {"machine", false, true, STYLE_NONE},
         {"description", false, false, STYLE_NONE},
     };
@@ -394,8 +405,8 @@ static int run_import(const args *a)
 {
     tern_baselines *store;
     tern_results *r = NULL;
-    if (tern_results_load(args_operand(a, 0), &r) != TERN_OK)
-        return fail_status(NULL);
+    if (!results_load(args_operand(a, 0), &r))
+        return EXIT_FAILED;
     const char *name = args_value(a, "name") ? args_value(a, "name") : tern_results_condition(r, "baseline");
     int code = name ? baselines_open(a, true, &store) : fail("the file names no baseline; give --name NAME");
     if (code == EXIT_DONE) {
@@ -420,8 +431,10 @@ static const command import = {
     .least = 1,
     .most = 1,
     .summary = "Keep a baseline that was exported, or the results of `tern bench --format json`.",
+    .details = "'-' is standard input.",
     .options = import_options,
-    .examples = "tern baseline import main.json --name theirs",
+    .examples = "tern baseline import main.json --name theirs\n"
+                "tern bench ops --family rows --format json | tern baseline import - --name now",
     .run = run_import,
 };
 

@@ -40,7 +40,7 @@ static int run_print(const args *a)
     if (status == TERN_OK && as_json)
         print_json(graph, path, printed);
     else if (status == TERN_OK)
-        fputs(printed, stdout);
+        term_put(printed);
     int code = status == TERN_OK ? EXIT_DONE : fail_status(source_name(path));
     tern_string_free(printed);
     tern_graph_free(graph);

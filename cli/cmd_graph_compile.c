@@ -20,7 +20,7 @@
 static int write_file(const char *path, const char *content)
 {
     if (strcmp(path, "-") == 0)
-        return fputs(content, stdout) >= 0 ? EXIT_DONE : fail("cannot write: %s", strerror(errno));
+        return term_put(content) ? EXIT_DONE : EXIT_FAILED;
     FILE *file = fopen(path, "wb");
     bool ok = file && fputs(content, file) >= 0;
     ok = file && fclose(file) == 0 && ok;

@@ -20,7 +20,7 @@ static int print_report(const void *report, const char *format)
     if (tern_memory_format_parse(format, &as) != TERN_OK ||
         tern_memory_export(r->memory, as, &content) != TERN_OK)
         return fail_status(NULL);
-    fputs(content, stdout);
+    term_put(content);
     tern_string_free(content);
     return EXIT_DONE;
 }

@@ -25,7 +25,7 @@ static int print_report(const void *report, const char *format)
     if (tern_profile_format_parse(format, &as) != TERN_OK ||
         tern_profile_export(r->profile, as, r->limits, &content) != TERN_OK)
         return fail_status(NULL);
-    fputs(content, stdout);
+    term_put(content);
     tern_string_free(content);
     return EXIT_DONE;
 }

@@ -19,8 +19,9 @@ static const char formats[] = TERN_REGRESS_FORMAT_LIST(FORMAT_NAME);
 /* Everything that the command line says, read before anything is opened. */
 typedef struct settings {
     tern_regress_options o;
-    bench_settings bench; /* of a baseline's benchmarks */
-    int sessions;         /* of --program */
+    bench_settings bench;          /* of a baseline's benchmarks */
+    int sessions;                  /* of --program */
+    bool no_missing, no_undecided; /* rows of these states are no answer "0" */
 } settings;
 
 /* After so many pairs of sessions it looks, and goes on if that was not enough; the chance of a false alarm is shared out. */
@@ -45,6 +46,13 @@ static bool check_kind(const args *a)
             args_none_of(a, of_measuring, "is of measuring; --from takes results as they are"));
 }
 
+/* "pass", which is the usual, or "fail". */
+static bool says_fail(const args *a, const char *name)
+{
+    const char *value = args_value(a, name);
+    return value && strcmp(value, "fail") == 0;
+}
+
 static bool read_settings(const args *a, settings *s)
 {
     double percent = 0, critical = 0;
@@ -63,6 +71,8 @@ static bool read_settings(const args *a, settings *s)
     }
     s->o.budget_s = s->bench.o.budget_s;
     s->o.any_host = args_has(a, "any-host");
+    s->no_missing = says_fail(a, "missing");
+    s->no_undecided = says_fail(a, "undecided");
     return true;
 }
 
@@ -168,10 +178,33 @@ static int write_report(const args *a, const tern_regress_report *report, out_fi
     return code;
 }
 
-static int answer_of(const tern_regress_report *report)
+/* Rows of this state; a row that the baseline could not measure either is not missed. */
+static int count_state(const tern_regress_report *report, tern_regress_state state)
+{
+    tern_regress_row row;
+    int n = 0;
+    for (int i = 0; tern_regress_at(report, i, &row) == TERN_OK; i++)
+        n += row.state == state && (state != TERN_REGRESS_MISSING || row.base.rounds > 0);
+    return n;
+}
+
+static int fail_rows(int n, const char *are, const char *said)
+{
+    return fail("%d benchmark%s %s, and --%s says that this is no success", n, n == 1 ? " is" : "s are", are,
+                said);
+}
+
+/* What was told; "no regression" only if there is an answer to everything that has to have one. */
+static int answer_of(const settings *s, const tern_regress_report *report)
 {
     const tern_regress_state worst = tern_regress_worst(report);
-    return EXIT_ANSWER + (worst == TERN_REGRESS_CRITICAL ? 2 : worst == TERN_REGRESS_REGRESSION ? 1 : 0);
+    const int missing = count_state(report, TERN_REGRESS_MISSING),
+              undecided = count_state(report, TERN_REGRESS_UNDECIDED);
+    return worst == TERN_REGRESS_CRITICAL     ? EXIT_ANSWER + 2
+           : worst == TERN_REGRESS_REGRESSION ? EXIT_ANSWER + 1
+           : s->no_missing && missing > 0     ? fail_rows(missing, "missing", "missing fail")
+           : s->no_undecided && undecided > 0 ? fail_rows(undecided, "undecided", "undecided fail")
+                                              : EXIT_ANSWER;
 }
 
 /* true: a row was compared. */
@@ -282,7 +315,9 @@ static int regress_programs(const args *a, const settings *given, out_file *to)
     if (code == EXIT_DONE && !any_compared(report))
         code = fail("the programs have no benchmark with samples in common");
     if (code == EXIT_DONE)
-        code = answer_of(report);
+        code = answer_of(given, report);
+    if (code >= EXIT_ANSWER && !args_has(a, "bench"))
+        warn("measured was 'tern bench %s'; --bench names another", SESSIONS_BENCH);
     tern_regress_free(report);
     sessions_close(&s);
     return code;
@@ -310,7 +345,7 @@ static int regress(const args *a, const settings *s, tern_baselines *store, out_
     if (code == EXIT_DONE && !any_compared(report))
         code = fail("no benchmark of the baseline could be compared");
     if (code == EXIT_DONE)
-        code = answer_with(answer_of(report), record(a, store, history, tern_regress_results(report)));
+        code = answer_with(answer_of(s, report), record(a, store, history, tern_regress_results(report)));
     tern_regress_free(report);
     tern_results_free(history);
     tern_results_free(base);
@@ -334,7 +369,8 @@ static int run(const args *a)
     if (!read_settings(a, &s))
         return EXIT_USAGE;
     if (!args_has(a, "program") && !args_has(a, "baseline"))
-        return fail_usage("which baseline? give its name with --baseline NAME");
+        return fail_usage(
+            "compare with what? give --program OLD, an earlier build of this program, or --baseline NAME");
     int code = out_open(args_value(a, "output-file"), &to);
     if (code == EXIT_DONE)
         code = args_has(a, "program") ? regress_programs(a, &s, &to) : regress_baseline(a, &s, &to);
@@ -357,6 +393,8 @@ static const option options[] = {
     {"timeout", 0, "S", NULL, "give up a benchmark that takes longer: a regression if the baseline measured it in less than a tenth of it and others leave the machine alone, else missing (default: 60; of models 600)"},
     {"any-host", 0, NULL, NULL, "compare although the baseline is of another machine"},
     {"no-record", 0, NULL, NULL, "do not add this session to the baseline's history"},
+    {"missing", 0, "WHAT", "pass fail", "a benchmark that the baseline has and this build does not: no regression (default), or status 3"},
+    {"undecided", 0, "WHAT", "pass fail", "the same of those that stay undecided"},
     {"output-format", 0, "FORMAT", formats, "how to print the report (default: text)"},
     {"output-file", 'o', "FILE", NULL, "write it to FILE instead of standard output"},
     STORE_OPTION,
@@ -385,13 +423,15 @@ const command cmd_regress = {
                 "tern regress --baseline main --threshold 5 --output-format html -o report.html\n"
                 "tern regress --baseline main --from results.json\n"
                 "tern regress --program old/build/tern --bench 'ops --family ternary --budget 0.1'",
-    .answers = "  0  no regression (what is undecided or missing is none, and is said)\n"
+    .answers = "  0  no regression; what is undecided or missing is none, and is said, unless\n"
+               "     --undecided fail or --missing fail is given\n"
                "  1  a regression\n"
                "  2  a critical regression\n"
                "  3  it was stopped (what was measured is reported), or it failed: no such\n"
                "     baseline, a bad file, another machine; or there is no\n"
                "     regression, but the session could not be added to the history (the report\n"
-               "     is written before); one line on standard error says why\n"
+               "     is written before); or something is missing or undecided that must not\n"
+               "     be; one line on standard error says why\n"
                "  4  the command line is wrong; nothing was read or written",
     .run = run,
 };

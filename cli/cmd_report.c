@@ -83,8 +83,8 @@ static int compare_with_baseline(const args *a, const tern_regress_options *o, t
 static int compare_with_file(const char *path, const tern_regress_options *o, tern_report *report)
 {
     tern_results *base = NULL;
-    if (tern_results_load(path, &base) != TERN_OK)
-        return fail_status(NULL);
+    if (!results_load(path, &base))
+        return EXIT_FAILED;
     const char *name = strrchr(path, '/');
     tern_status status = tern_report_compare(report, name ? name + 1 : path, o, base, NULL);
     tern_results_free(base);

@@ -23,7 +23,7 @@ static int print_example(void)
     char *printed;
     if (tern_train_config_print(&config, &printed) != TERN_OK)
         return fail_status(NULL);
-    fputs(printed, stdout);
+    term_put(printed);
     tern_string_free(printed);
     return EXIT_DONE;
 }

@@ -138,7 +138,7 @@ static int print(const args *a, const tern_device_comparison *c)
     }
     if (tern_device_comparison_json(c, &document) != TERN_OK)
         return fail_status(NULL);
-    fputs(document, stdout);
+    term_put(document);
     tern_string_free(document);
     return EXIT_DONE;
 }

@@ -9,6 +9,7 @@
 #include <tern/regress.h>
 #include <tern/results.h>
 
+#include "baselines.h"
 #include "bench_suite.h"
 #include "json.h"
 #include "sessions.h"
@@ -205,8 +206,8 @@ int compare_files(const args *a, const tern_compare_options *o)
     tern_results *sets[2] = {NULL, NULL};
     int code = EXIT_DONE;
     for (int i = 0; i < 2 && code == EXIT_DONE; i++)
-        if (tern_results_load(args_operand(a, i), &sets[i]) != TERN_OK)
-            code = fail_status(NULL);
+        if (!results_load(args_operand(a, i), &sets[i]))
+            code = EXIT_FAILED;
     if (code == EXIT_DONE) {
         warn_of_hosts(sets[0], sets[1]);
         code = compare_sets(a, o, sets[0], sets[1], false);

@@ -1,7 +1,6 @@
 /* divert.c - see divert.h. */
 #include "divert.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +53,6 @@ int divert_report(int (*print)(const void *report, const char *format), const vo
         return out_commit(to, false);
     term_set_color(COLOR_NEVER);
     int code = print(report, format);
-    errno = EIO; /* what is known, if the system does not say more */
     const bool written = term_turn_back(was) == EXIT_DONE;
     if (code != EXIT_DONE && written) {
         out_discard(to); /* it was said why there is no report */

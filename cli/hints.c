@@ -11,6 +11,9 @@ static const struct {
 } hints[] = {
     {"regress", "unless any host is allowed", "--any-host"},
     {"report", "unless any host is allowed", "--any-host"},
+    {"baseline", "take another file", "--store FILE"},
+    {"regress", "take another file", "--store FILE"},
+    {"report", "take another file", "--store FILE"},
     {"bench", "no case of ", "--list shows them"},
     {"report", "no results of benchmarks", "tern bench --format json"},
     {"report", "no results with conditions", "tern bench --format json"},

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "term.h"
+
 /* `string` has a zero behind its length, too, so that no character is looked for past its end. */
 static void add_quoted(text *t, const char *string, size_t length)
 {
@@ -124,6 +126,7 @@ void json_ints(json *j, const char *key, int n, const int64_t *values)
 
 void json_print(json *j)
 {
-    puts(text_string(&j->out));
+    text_add(&j->out, "\n");
+    term_put(text_string(&j->out));
     text_free(&j->out);
 }

@@ -71,13 +71,8 @@ int out_commit(out_file *f, bool good)
 
 int out_finish(out_file *f, const char *words)
 {
-    if (!f->path) { /* what fails here is said when the program ends, but nothing may rest on it meanwhile */
-        errno = EIO;
-        if (fputs(words, stdout) >= 0 && fflush(stdout) == 0)
-            return EXIT_DONE;
-        term_note_lost(errno);
-        return EXIT_FAILED;
-    }
+    if (!f->path) /* what fails here is said when the program ends, but nothing may rest on it meanwhile */
+        return term_put(words) && term_flush() ? EXIT_DONE : EXIT_FAILED;
     FILE *to = fopen(out_place(f), "w");
     const bool written = to && fputs(words, to) >= 0;
     return out_commit(f, to && fclose(to) == 0 && written);

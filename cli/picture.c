@@ -129,7 +129,7 @@ static void print_bar(const picture *p, const tern_buffer_info *b)
         style s = g == GLYPH_FULL ? STYLE_BAR : STYLE_DIM;
         text_addf(&t, "%s%s%s", on(s), glyph_of(g), off(s));
     }
-    fputs(text_string(&t), stdout);
+    term_put(text_string(&t));
     text_free(&t);
 }
 

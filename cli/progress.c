@@ -22,10 +22,12 @@ typedef struct bar {
     const char *label, *unit; /* unit NULL: bytes */
     bool drawn;
     uint64_t last; /* when it was drawn, or begun: what is done at once needs no bar; of clock_ns */
+    uint64_t begun;
 } bar;
 
 static const uint64_t redraw_ns = 100000000, log_ns = UINT64_C(10000000000);
-static bar bars[DEPTH]; /* those of work inside other work; the last one counts */
+static const double forecast_s = 3; /* after which the time that is left is told */
+static bar bars[DEPTH];             /* those of work inside other work; the last one counts */
 static int depth;
 
 static void stop(int signal)
@@ -53,7 +55,19 @@ void progress_begin_of(const char *what, const char *counted)
         stopped = 0;
     terminal = isatty(STDERR_FILENO) == 1;
     depth += depth < DEPTH;
-    bars[depth - 1] = (bar){what, counted, false, clock_ns()};
+    bars[depth - 1] = (bar){what, counted, false, clock_ns(), clock_ns()};
+}
+
+/* "25 of 72 rows, about 2 min 5 s left": the parts that are left taken to be like those that were; nothing of the first seconds. */
+static void add_count(text *to, const bar *b, uint64_t done, uint64_t total)
+{
+    const double passed_s = (double)(clock_ns() - b->begun) * 1e-9;
+    text_addf(to, "%llu of %llu %s", (unsigned long long)done, (unsigned long long)total, b->unit);
+    if (done > 0 && done < total && passed_s > forecast_s) {
+        text_add(to, ", about ");
+        text_add_duration(to, passed_s / (double)done * (double)(total - done));
+        text_add(to, " left");
+    }
 }
 
 static void draw(bar *b, uint64_t done, uint64_t total)
@@ -66,10 +80,11 @@ static void draw(bar *b, uint64_t done, uint64_t total)
     text_add(&line, " ");
     text_repeat(&line, glyph_of(GLYPH_FULL), full < BAR ? full : BAR);
     text_repeat(&line, glyph_of(GLYPH_LIGHT), full < BAR ? BAR - full : 0);
-    if (b->unit)
-        text_addf(&line, " %llu of %llu %s\x1b[K", (unsigned long long)done, (unsigned long long)total,
-                  b->unit);
-    else
+    if (b->unit) {
+        text_add(&line, " ");
+        add_count(&line, b, done, total);
+        text_add(&line, "\x1b[K");
+    } else
         text_addf(&line, " %s of %s\x1b[K", format_bytes(bytes, done), format_bytes(all, total));
     fputs(text_string(&line), stderr);
     text_free(&line);
@@ -96,7 +111,10 @@ bool progress_count(uint64_t done, uint64_t total)
 {
     bar *b = depth > 0 ? &bars[depth - 1] : NULL;
     if (b && !terminal && b->unit && done > 0 && done < total && clock_ns() - b->last > log_ns) {
-        warn("%s: %llu of %llu %s", b->label, (unsigned long long)done, (unsigned long long)total, b->unit);
+        text count = {0};
+        add_count(&count, b, done, total);
+        warn("%s: %s", b->label, text_string(&count));
+        text_free(&count);
         b->last = clock_ns();
     }
     return progress_show(done, total);

@@ -10,8 +10,15 @@
 #include "progress.h"
 #include "term.h"
 
+/* What a program printed is no results: not those of another program, whose JSON would be strange anyway. */
+static int fail_results(const char *name, const text *out)
+{
+    return out->length > 0 ? fail_status(name)
+                           : fail("'%s' printed no results: is it a build of tern?", name);
+}
+
 /* One session of a program, appended to `to`. Its rows may lack a share of their limit, which is status 1. */
-static int run_session(const char *line, tern_results *to, int *disturbed)
+static int run_session(const char *name, const char *line, tern_results *to, int *disturbed)
 {
     text out = {0}, run = {0};
     tern_results *r = NULL;
@@ -25,7 +32,7 @@ static int run_session(const char *line, tern_results *to, int *disturbed)
     else if (ended > 1)
         code = fail("it ended with status %d: %s", ended, line);
     else if (tern_results_read(text_string(&out), out.length, &r) != TERN_OK)
-        code = fail_status(line);
+        code = fail_results(name, &out);
     else if (!results_append(to, r))
         code = EXIT_FAILED;
     *disturbed += code == EXIT_DONE && disturbed_is(r);
@@ -39,8 +46,10 @@ int sessions_open(const char *a, const char *b, const char *bench, sessions *s)
 {
     const char *const programs[2] = {a, b};
     int code = EXIT_DONE;
-    *s = (sessions){0};
+    *s = (sessions){.programs = {a, b}};
     for (int i = 0; i < 2; i++) {
+        if (code == EXIT_DONE && !child_can_run(programs[i]))
+            code = fail("cannot run '%s': %s", programs[i], strerror(errno));
         text_add_quoted(&s->commands[i], programs[i]);
         text_addf(&s->commands[i], " bench %s --format json", bench ? bench : SESSIONS_BENCH);
         if (tern_results_create(&s->sets[i]) != TERN_OK)
@@ -56,7 +65,8 @@ int sessions_run(sessions *s, int pairs)
     for (int k = 2 * s->pairs; k < 2 * pairs && code == EXIT_DONE; k++) {
         const int which = (k + k / 2) % 2;
         progress_count((uint64_t)k / 2, (uint64_t)pairs);
-        code = run_session(text_string(&s->commands[which]), s->sets[which], &s->disturbed);
+        code =
+            run_session(s->programs[which], text_string(&s->commands[which]), s->sets[which], &s->disturbed);
         s->pairs += code == EXIT_DONE && k % 2;
     }
     progress_end();

@@ -9,6 +9,7 @@
 #include "text.h"
 
 typedef struct sessions {
+    const char *programs[2]; /* the caller's */
     text commands[2];
     tern_results *sets[2]; /* of A and B; session i of one was next to session i of the other */
     int pairs;             /* that there are */
@@ -18,7 +19,8 @@ typedef struct sessions {
 
 #define SESSIONS_BENCH "ops --family rows --memory 4 --budget 0.1"
 
-/* `bench` is what stands behind `bench` on their command lines; NULL: SESSIONS_BENCH. Close it in any case. */
+/* `bench` is what stands behind `bench` on their command lines; NULL: SESSIONS_BENCH. Programs that cannot be run are refused. Close it
+ * in any case. */
 int sessions_open(const char *a, const char *b, const char *bench, sessions *s);
 /* Goes on until there are so many pairs: A B, B A, A B, ... Else what was wrong was said; pairs that were
  * complete by then stay. */

@@ -165,12 +165,27 @@ void term_note_lost(int why)
     lost = lost ? lost : why;
 }
 
+bool term_put(const char *words)
+{
+    errno = 0;
+    if (fputs(words, stdout) >= 0)
+        return true;
+    term_note_lost(errno ? errno : EIO);
+    return false;
+}
+
+bool term_flush(void)
+{
+    errno = 0;
+    if (fflush(stdout) != 0 || ferror(stdout))
+        term_note_lost(errno ? errno : EIO); /* a write that failed before may have left no reason */
+    return !lost;
+}
+
 int term_finish(int code)
 {
+    term_flush();
     int problem = lost;
-    errno = 0; /* of something else; a write that failed before has left no reason */
-    if (fflush(stdout) != 0 || ferror(stdout))
-        problem = problem ? problem : errno ? errno : EIO;
     if (fclose(stdout) != 0 && !problem)
         problem = errno; /* some file systems report a full disk only here */
     if (!problem)
@@ -198,9 +213,13 @@ int term_turn_stdout(int file)
 
 int term_turn_back(int was)
 {
-    const bool written = fflush(stdout) == 0 && !ferror(stdout);
+    const bool written = term_flush();
+    const int why = lost;
     dup2(was, STDOUT_FILENO);
     close(was);
+    clearerr(stdout); /* what failed is of the other file, and the caller says so */
+    lost = 0;
+    errno = why;
     return written ? EXIT_DONE : EXIT_FAILED;
 }
 

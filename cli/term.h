@@ -46,6 +46,9 @@ const char *term_program(void);
 
 /* Something could not be written to standard output, for this reason: term_finish says so. The first reason counts. */
 void term_note_lost(int why);
+/* Writes a whole text to stdout, and all that was written to it before; false: that failed, and term_finish says why. */
+bool term_put(const char *words);
+bool term_flush(void);
 /* Called last: everything written to stdout has arrived, or the exit code says otherwise. */
 int term_finish(int code);
 
@@ -53,7 +56,7 @@ int term_finish(int code);
 
 /* Points stdout at `file`, which is closed; returns what it was, or -1. */
 int term_turn_stdout(int file);
-/* The other way round. EXIT_FAILED: what was written meanwhile did not arrive. */
+/* The other way round. EXIT_FAILED: what was written meanwhile did not arrive, and errno says why. */
 int term_turn_back(int was);
 
 /* ---- the terminal -------------------------------------------------------------------------------------------- */

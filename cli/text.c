@@ -290,3 +290,14 @@ void text_add_type(text *t, const char *dtype, int rank, const int64_t *shape)
         text_addf(t, "%s%" PRId64, i ? "," : "", shape[i]);
     text_add(t, "]");
 }
+
+void text_add_duration(text *t, double seconds)
+{
+    const int64_t s = (int64_t)(seconds + 0.5);
+    if (s >= 3600)
+        text_addf(t, "%" PRId64 " h %" PRId64 " min", s / 3600, s / 60 % 60);
+    else if (s >= 60)
+        text_addf(t, "%" PRId64 " min %" PRId64 " s", s / 60, s % 60);
+    else
+        text_addf(t, "%" PRId64 " s", s);
+}

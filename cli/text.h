@@ -63,6 +63,8 @@ char *format_double(char buffer[NUMBER_TEXT], double value);  /* the shortest th
 
 /* Joins with the right word: "1 node", "2 nodes". */
 void text_add_plural(text *t, int64_t count, const char *noun);
+/* "3 h 12 min", "4 min 10 s", "12 s" */
+void text_add_duration(text *t, double seconds);
 
 /* f32[2,3] */
 void text_add_type(text *t, const char *dtype, int rank, const int64_t *shape);

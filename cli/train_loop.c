@@ -18,18 +18,6 @@ enum { SMOOTH = 50 }; /* steps over which the loss that is shown is a mean */
 
 /* ---- words --------------------------------------------------------------------------------------------------------- */
 
-/* "3 h 12 min", "4 min 10 s", "12 s" */
-static void add_duration(text *t, double seconds)
-{
-    const int64_t s = (int64_t)(seconds + 0.5);
-    if (s >= 3600)
-        text_addf(t, "%" PRId64 " h %" PRId64 " min", s / 3600, s / 60 % 60);
-    else if (s >= 60)
-        text_addf(t, "%" PRId64 " min %" PRId64 " s", s / 60, s % 60);
-    else
-        text_addf(t, "%" PRId64 " s", s);
-}
-
 static double seconds_of_run(const train_run *r)
 {
     return (double)(clock_ns() - r->start_ns) / 1e9;
@@ -47,7 +35,7 @@ static void add_parts(text *t, const train_run *r, double norm, bool with_norm, 
     if (with_speed)
         text_addf(t, "%s tokens/s, ",
                   format_count(number, (uint64_t)(each > 0 ? (double)r->info.tokens / each : 0)));
-    add_duration(t, each * (double)(r->config.schedule.steps - r->progress.step));
+    text_add_duration(t, each * (double)(r->config.schedule.steps - r->progress.step));
     text_add(t, " left");
 }
 

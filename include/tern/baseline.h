@@ -29,6 +29,7 @@ typedef struct tern_baseline_info {
     int runs;                                 /* sessions of the baseline itself */
     int checks;                               /* sessions compared with it since */
     int rows;                                 /* of the baseline itself, all sessions */
+    int benchmarks;                           /* different ones among these rows (tern_result_same) */
 } tern_baseline_info;
 
 typedef void (*tern_baseline_visit)(void *user, const tern_baseline_info *info);

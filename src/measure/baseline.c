@@ -3,6 +3,7 @@
 #include <tern/baseline.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -310,6 +311,7 @@ tern_status tern_baseline_delete(tern_baselines *store, const char *name)
 #define NOTED(name)                                              \
     "coalesce((SELECT value FROM condition c WHERE c.session = " \
     "(SELECT min(id) FROM session WHERE baseline = b.id) AND c.name = '" name "'), '')"
+#define KEY "r.suite, r.family, r.name, r.shape, r.dtype, r.device, r.threads" /* of tern_result_same */
 #define INFO                                                                                              \
     "SELECT name, description, host, at, " NOTED("cpu_model") ", " NOTED("version") ", " NOTED(           \
         "build_commit") ","                                                                               \
@@ -317,7 +319,10 @@ tern_status tern_baseline_delete(tern_baselines *store, const char *name)
                         "  WHERE s.baseline = b.id AND NOT s.is_check),"                                  \
                         " (SELECT count(*) FROM session WHERE baseline = b.id AND is_check),"             \
                         " (SELECT count(*) FROM result r JOIN session s ON r.session = s.id"              \
-                        "  WHERE s.baseline = b.id AND NOT s.is_check) FROM baseline b "
+                        "  WHERE s.baseline = b.id AND NOT s.is_check), "                                 \
+                        " (SELECT count(*) FROM (SELECT DISTINCT " KEY " FROM result r JOIN session s"    \
+                        "  ON r.session = s.id WHERE s.baseline = b.id AND NOT s.is_check))"              \
+                        " FROM baseline b "
 
 static tern_status visit_all(tern__query *q, tern_baseline_visit visit, void *user)
 {
@@ -333,7 +338,8 @@ static tern_status visit_all(tern__query *q, tern_baseline_visit visit, void *us
                                           .commit = tern__query_text(q, 6),
                                           .runs = (int)tern__query_int(q, 7),
                                           .checks = (int)tern__query_int(q, 8),
-                                          .rows = (int)tern__query_int(q, 9)});
+                                          .rows = (int)tern__query_int(q, 9),
+                                          .benchmarks = (int)tern__query_int(q, 10)});
     return status;
 }
 
@@ -426,17 +432,29 @@ static tern_status select_statement(char **out)
     return tern__strbuf_take(&sql, out);
 }
 
+/* Says where what add_row has said is: rows are those of a session in the order of the file. */
+static tern_status fail_in_row(const tern_baselines *b, int64_t session, int n)
+{
+    char place[4200];
+    snprintf(place, sizeof place, "%s: row %d of session %" PRId64, tern__store_path(b->store), n, session);
+    return tern__fail_in(TERN_FORMAT, place);
+}
+
 /* *runs: sessions so far; those of this one are added. */
 static tern_status load_rows(tern_baselines *b, const char *sql, int64_t session, int *runs, tern_results *to)
 {
     tern__query *q;
     bool row = false;
+    int n = 0;
     const int first = *runs;
     TERN_TRY(tern__query_make(b->store, sql, &q));
     tern__query_bind_int(q, 1, session);
     tern_status status = tern__query_step(q, &row);
     while (status == TERN_OK && row) {
         status = add_row(q, first, to);
+        n++;
+        if (status == TERN_FORMAT)
+            status = fail_in_row(b, session, n);
         if (status == TERN_OK && to->rows[to->n - 1].run + 1 > *runs)
             *runs = to->rows[to->n - 1].run + 1;
         if (status == TERN_OK)

@@ -369,8 +369,7 @@ static tern_status check_device(const tern__bench *bench)
     tern_device_info info;
     if (bench->on_cpu)
         return TERN_OK;
-    TERN__FAIL_IF(!bench->suite->on_devices, TERN_UNAVAILABLE, "unavailable: suite '%s' measures the host",
-                  bench->suite->name);
+    TERN__FAIL_IF(bench->suite->cpu_only, TERN_UNAVAILABLE, "unavailable: %s", bench->suite->cpu_only);
     TERN_TRY(find_device(bench->device, &info));
     TERN__FAIL_IF(!bench->device_ctx, TERN_UNAVAILABLE, "unavailable: device '%s': %s", bench->device,
                   info.unavailable ? info.unavailable : "it could not be opened");

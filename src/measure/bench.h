@@ -48,7 +48,8 @@ typedef struct tern__cell {
 struct tern__suite {
     const char *name, *what;
     const char *no_limit; /* why its cases have no share of a limit; NULL: they have one */
-    bool on_devices;      /* its cases run on other devices too: they compile for bench->device_ctx */
+    const char *
+        cpu_only; /* why it is not measured on other devices; NULL: it is, its cases compile for bench->device_ctx */
     /* Says which benchmark case i is. TERN_OUT_OF_RANGE past the last. */
     tern_status (*describe)(const tern__bench *bench, int i, tern__cell *cell);
     tern_status (*prepare)(int i, tern__cell *cell);

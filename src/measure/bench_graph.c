@@ -340,7 +340,6 @@ const tern__suite tern__suite_graph = {
     .name = "graph",
     .what = "small graphs of several operations, compiled at every level",
     .no_limit = "the operations of a graph have different limits",
-    .on_devices = true,
     .describe = describe,
     .prepare = prepare,
     .ready = ready_graph,
@@ -353,7 +352,8 @@ const tern__suite tern__suite_compile = {
     .name = "compile",
     .what = "how long it takes to compile those graphs",
     .no_limit = "compiling has no limit that is measured",
-    .on_devices = true,
+    .cpu_only = "kernels of other devices are built when a program first runs there, and kept: tern_compile "
+                "builds none",
     .describe = describe,
     .prepare = prepare,
     .ready = ready_compile,

@@ -148,6 +148,7 @@ static void close_alloc(tern__cell *cell)
 
 const tern__suite tern__suite_alloc = {
     .name = "alloc",
+    .cpu_only = "suite 'alloc' measures the host",
     .what = "blocks that are asked for and given back, by every thread at once",
     .no_limit = "asking for memory moves no bytes and computes nothing",
     .describe = describe_alloc,
@@ -345,6 +346,7 @@ static void close_transfer(tern__cell *cell)
 
 const tern__suite tern__suite_transfer = {
     .name = "transfer",
+    .cpu_only = "suite 'transfer' measures the host",
     .what = "bytes into tensors, out of them, and from one layout to another",
     .describe = describe_transfer,
     .prepare = prepare_transfer,

@@ -84,7 +84,6 @@ static void close_case(tern__cell *cell)
 const tern__suite tern__suite_ops = {
     .name = "ops",
     .what = "operations one by one, as shares of what the machine can do",
-    .on_devices = true,
     .describe = describe,
     .prepare = prepare,
     .ready = ready,

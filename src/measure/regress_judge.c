@@ -102,13 +102,8 @@ static tern_status explain_as(tern_regress_report *p, tern_regress_row *row, con
         add_part(text, sizeof text, "%stime: %s by %.1f %%", "more", 100 * (c->ratio - 1));
     else if (row->time == TERN_REGRESS_UNDECIDED && c->n_b > 0) {
         const double change = fabs(c->ratio - 1);
-        if (c->n_b < needed) {
-            snprintf(text + strlen(text), sizeof text - strlen(text),
-                     "%stime: %d pairs can never be significant among %d benchmark%s, it takes %d",
-                     text[0] ? "; " : "", c->n_b, p->n_compared, p->n_compared == 1 ? "" : "s", needed);
-            return tern__regress_set_reason(p, row, text);
-        }
-        const char *why = change > p->o.threshold && !p->paired && isnan(row->noise_floor)
+        const char *why = c->n_b < needed ? "too few pairs"
+                          : change > p->o.threshold && !p->paired && isnan(row->noise_floor)
                               ? "the baseline has one session, so that nobody knows what sessions differ by"
                           : change > p->o.threshold && change <= row->noise_floor ? "within the noise floor"
                           : change > p->o.threshold && c->p > c->alpha            ? "not significant"

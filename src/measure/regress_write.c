@@ -21,6 +21,18 @@ void tern__regress_count(const tern_regress_report *p, int counts[TERN__STATES])
         counts[p->rows[i].state]++;
 }
 
+/* Of so few pairs that no difference is significant: once, and not in every row. */
+static void add_pairs_needed(tern__strbuf *to, const tern_regress_report *p)
+{
+    const int needed = p->paired ? tern_regress_pairs_needed(&p->o, p->n_compared) : 0;
+    int most = 0;
+    for (int i = 0; i < p->n; i++)
+        most = p->rows[i].comparison.n_b > most ? p->rows[i].comparison.n_b : most;
+    if (most > 0 && most < needed)
+        tern__strbuf_addf(to, "; %d pair%s can never tell anything of %d benchmark%s, it takes %d", most,
+                          most == 1 ? "" : "s", p->n_compared, p->n_compared == 1 ? "" : "s", needed);
+}
+
 void tern__regress_add_summary(tern__strbuf *to, const tern_regress_report *p)
 {
     int counts[TERN__STATES];
@@ -34,6 +46,7 @@ void tern__regress_add_summary(tern__strbuf *to, const tern_regress_report *p)
         }
     tern__strbuf_addf(to, "%s of %d benchmark%s; threshold %g %%, critical from %g %%", any ? "" : "none",
                       p->n, p->n == 1 ? "" : "s", p->o.threshold * 100, p->o.threshold * p->o.critical * 100);
+    add_pairs_needed(to, p);
 }
 
 void tern__regress_add_change(tern__strbuf *to, const tern_comparison *c)

@@ -71,16 +71,32 @@ static tern_status status_of(int code)
     }
 }
 
+/* What is to be done where the file itself is at fault; "": nothing helps but what SQLite says. */
+static const char *remedy_of(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_CORRUPT:
+        return ": the file is damaged; move it away, or take another file";
+    case SQLITE_NOTADB:
+    case SQLITE_CANTOPEN:
+        return "; take another file";
+    default:
+        return "";
+    }
+}
+
 /* Of input and output SQLite only says that it failed; the system says why. */
 static tern_status fail(tern__store *store, int code)
 {
-    const int why = store->db && (code & 0xff) == SQLITE_IOERR ? sqlite3_system_errno(store->db) : 0;
-    store->disk_full = (code & 0xff) == SQLITE_FULL || why == ENOSPC;
+    const int kind = code & 0xff;
+    const int why =
+        store->db && (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN) ? sqlite3_system_errno(store->db) : 0;
+    store->disk_full = kind == SQLITE_FULL || why == ENOSPC;
     if (store->disk_full)
         return tern__fail(TERN_IO, "%s (%s): the disk is full", store->path, store->schema->name);
-    return tern__fail(status_of(code), "%s (%s): %s%s%s", store->path, store->schema->name,
+    return tern__fail(status_of(code), "%s (%s): %s%s%s%s", store->path, store->schema->name,
                       store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(code), why ? ": " : "",
-                      why ? strerror(why) : "");
+                      why ? strerror(why) : "", remedy_of(code));
 }
 
 tern_status tern__store_run(tern__store *store, const char *sql)
@@ -205,6 +221,11 @@ bool tern__query_is_null(const tern__query *query, int column)
     return sqlite3_column_type(query->statement, column) == SQLITE_NULL;
 }
 
+const char *tern__store_path(const tern__store *store)
+{
+    return store->path;
+}
+
 int64_t tern__store_last_row(const tern__store *store)
 {
     return sqlite3_last_insert_rowid(store->db);
@@ -256,7 +277,8 @@ static tern_status read_version(tern__store *store, int64_t *version)
     TERN_TRY(pragma(store, "user_version", version));
     TERN_TRY(pragma(store, "schema_version", &tables));
     TERN__FAIL_IF(application != (int64_t)store->schema->application && (application || tables), TERN_FORMAT,
-                  "%s: a database of something else, not of %s", store->path, store->schema->name);
+                  "%s: a database of something else, not of %s; take another file", store->path,
+                  store->schema->name);
     TERN__FAIL_IF(*version > store->schema->n_migrations, TERN_UNSUPPORTED,
                   "%s: a newer version of tern wrote these %s (form %lld, this one knows %d)", store->path,
                   store->schema->name, (long long)*version, store->schema->n_migrations);
@@ -471,6 +493,12 @@ bool tern__query_is_null(const tern__query *query, int column)
 {
     (void)query, (void)column;
     return true;
+}
+
+const char *tern__store_path(const tern__store *store)
+{
+    (void)store;
+    return "";
 }
 
 int64_t tern__store_last_row(const tern__store *store)

@@ -63,6 +63,8 @@ tern_status tern__query_finish(tern__query *query);
 int64_t tern__query_int(const tern__query *query, int column);
 double tern__query_real(const tern__query *query, int column); /* NULL: NaN */
 bool tern__query_is_null(const tern__query *query, int column);
+/* The file, for messages. */
+const char *tern__store_path(const tern__store *store);
 /* The row that the last INSERT made. */
 int64_t tern__store_last_row(const tern__store *store);
 /* How many rows the last statement changed. */

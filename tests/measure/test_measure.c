@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "../../bench/bench_json.h"
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/status.h"
@@ -29,6 +30,19 @@ TEST(median_and_spread_by_hand)
     s = tern__stats_of(one, 1);
     CHECK(s.median == 7 && s.mad == 0 && s.min == 7);
     CHECK(tern__stats_of(NULL, 0).n == 0);
+}
+
+/* Programs in bench/ take pairs until the answer is sure: on a noisy machine thousands. */
+TEST(benchmark_programs_have_the_same_median_of_any_number)
+{
+    enum { MANY = 4000 };
+    static double values[MANY];
+    for (int i = 0; i < MANY; i++)
+        values[i] = (double)(i * 7 % MANY); /* all of 0 ... 3999 */
+    CHECK(bench_median(values, MANY) == 1999.5);
+    CHECK(values[1] == 7);
+    CHECK(bench_median((double[]){4, 1, 3, 10}, 4) == 3.5);
+    CHECK(isnan(bench_median(values, 0)));
 }
 
 static int by_value(const void *a, const void *b)

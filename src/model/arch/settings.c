@@ -191,7 +191,7 @@ static tern_status check_activation(const tern_model_file *file, const tern__hpa
 static tern_status check_words(const tern_model_file *file, const char *list, const char *const *accepted)
 {
     for (int i = 0;; i++) {
-        char key[TERN__ARCH_KEY];
+        char key[KEY];
         int entry;
         snprintf(key, sizeof key, "%s.%d", list, i);
         if (tern_model_file_meta_find(file, key, &entry) != TERN_OK)

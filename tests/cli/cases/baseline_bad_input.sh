@@ -30,6 +30,13 @@ for store in foreign newer damaged cut header text folder; do
     [ $store = folder ] || cmp $store.db before
 done
 ls -d ./*.db-* 2>/dev/null
+# Rows that no measurement writes are named: which file, which row. What is damaged can be moved away, as is said.
+for change in "samples_us = '1 two'" "run = -1"; do
+    cp good.db row.db
+    "$TERN_PYTHON" -c 'import sqlite3, sys; c = sqlite3.connect("row.db"); c.execute("UPDATE result SET " + sys.argv[1] + " WHERE rowid = 2"); c.commit()' "$change"
+    said tern baseline show main --store row.db
+done
+tern baseline show main --store damaged.db
 echo "# missing"
 said tern regress --baseline main --from base.json --store none.db
 said tern baseline delete main --store none.db

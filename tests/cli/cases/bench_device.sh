@@ -5,3 +5,5 @@ run="tern bench model -m model.gguf -p 4 -n 0 -r 1 -t 1 --device opencl --fallba
 $run 2>/dev/null | cut -d'|' -f5,9
 $run --json 2>/dev/null | json '[(r["backends"], r["gpu_info"] != "", r["isa"], r["roofline_share"], r["limit_per_s"], r["error"]) for r in j]'
 $run --format json 2>/dev/null | json '[(r["device"], r["limit_share"], r["error"]) for r in j["rows"]], j["conditions"]["setting_fallback"]'
+# What a device's kernels take to be built is not what compiling takes, and is not told as that.
+tern bench compile --device opencl --family mlp --format json 2>/dev/null | json 'sorted({(r["median_us"], r["error"]) for r in j["rows"]}, key=str)'

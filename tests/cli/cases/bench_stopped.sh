@@ -34,7 +34,7 @@ stop_after 2 tern baseline create part --family rows --memory 1 --threads 1 --bu
 tern baseline list --store part.db --json | json 'len(j)'
 
 # A comparison with a baseline, and one of two programs, tell what they have; a session that is not whole is no part of the history.
-tern baseline create main --family rows --memory 1 --threads 1 --budget 0.05 --runs 2 --store main.db 2>/dev/null | sed "s/$((2 * rows)) rows/two sessions of all rows/"
+tern baseline create main --family rows --memory 1 --threads 1 --budget 0.05 --runs 2 --store main.db 2>/dev/null | sed "s/$rows benchmarks in 2 sessions/two sessions of all rows/"
 for seconds in 3 12 48; do
     stop_after $seconds tern regress --baseline main --store main.db --threshold 0.01 --budget 6 >report 2>said
     code=$?

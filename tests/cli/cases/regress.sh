@@ -75,6 +75,25 @@ sed -E 's/"samples_us": \[[^]]*\]/"samples_us": [0.0451, 0.0452, 0.0453, 0.0454,
 tern baseline create short --from short.json
 tern regress --baseline short --from short.json --no-record | grep -oE '[0-9.]+ .s -> [0-9.]+ .s'
 tern compare short.json short.json | awk '/^f/ {print $4, $5, $6, $7}'
+echo "# what is missing or undecided is no regression, unless it must not be"
+"$TERN_PYTHON" -c 'import json
+j = json.load(open("same.json"))
+j["rows"] = [r for r in j["rows"] if r["name"] == "large"]
+json.dump(j, open("half.json", "w"))'
+regress --from half.json
+regress --from half.json --missing pass
+regress --from half.json --missing fail
+regress --from once.json --missing fail
+regress --from once.json --undecided fail
+regress --from slow20.json --undecided fail --missing fail
+regress --from same.json --undecided fail --missing fail
+regress --from same.json --missing perhaps
+echo "# from a pipe"
+regress --from - <same.json
+regress --from <(cat slow40.json)
+echo '{' | regress --from -
+tern baseline import - --name piped <base.json
+cat slow20.json | tern compare base.json - | awk '/^f/ {print $NF}'
 echo "# another machine"
 sed 's/"here"/"there"/' same.json >there.json
 regress --from there.json

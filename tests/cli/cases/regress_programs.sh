@@ -33,7 +33,12 @@ regress ./more
 echo "# errors"
 status tern regress --program ./same --program ./slow20 --sessions 8
 status tern regress --program ./broken --program ./same
-status tern regress --program ./missing --program ./same 2>&1 | grep -E '^(tern|exit)' | sed -E 's/status 12[67]/status N/'
+status tern regress --program ./missing --program ./same
+status tern regress --program . --program ./same
+status tern regress --program no-such-program --program ./same
+printf "#!/bin/sh\n" >silent
+chmod +x silent
+status tern regress --program ./same --program ./silent
 status tern regress --program ./none --program ./same >/dev/null
 status tern regress --program ./same --program ./same --program ./same
 status tern regress --program ./same --baseline main
