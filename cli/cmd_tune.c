@@ -222,6 +222,16 @@ static int say_where(const tuning *t, bool quiet)
     return EXIT_DONE;
 }
 
+/* A file that is no store of ours would be found out when all has been measured: it is opened first. */
+static int open_results(const tuning *t)
+{
+    tern_tune_report *kept = NULL;
+    const tern_status status = tern_tune_list(t->run.ctx, &kept);
+    tern_tune_report_free(kept);
+    return status == TERN_FORMAT ? fail("%s; `tern tune --clear` removes the file", tern_last_error())
+                                 : EXIT_DONE;
+}
+
 static int tune(const args *a, tuning *t, bindings *inputs)
 {
     graph_run *r = &t->run;
@@ -235,6 +245,8 @@ static int tune(const args *a, tuning *t, bindings *inputs)
     r->given = inputs;
     r->makes_up = true; /* made up, constants are constants all the same: what is tuned is what will run */
     int code = compile_open(a, r, NULL, NULL);
+    if (code == EXIT_DONE)
+        code = open_results(t);
     if (code != EXIT_DONE)
         return code;
     if (!load_inputs(inputs, r))
@@ -320,6 +332,8 @@ static int tune_devices(const args *a, tuning *t)
     if (!args_int(a, "runs", 1, 101, 15, &options.runs))
         return EXIT_USAGE;
     int code = compile_open_context(a, &t->run);
+    if (code == EXIT_DONE)
+        code = open_results(t);
     if (code != EXIT_DONE)
         return code;
     if (tern_tune_devices(t->run.ctx, name ? 1 : 0, &name, &options, &t->report) != TERN_OK)

@@ -80,7 +80,10 @@ static void print_times(const tern_device_comparison *c)
         add_us(&t, row.samples ? row.high_us : NAN);
         add_us(&t, row.samples ? row.around_us : NAN);
         add_us(&t, row.samples ? row.transfer_us : NAN);
-        table_add(&t, row.samples ? "" : row.error);
+        char note[80] = "";
+        if (row.samples && row.around_missing[0])
+            snprintf(note, sizeof note, "around: %s", row.around_missing);
+        table_add(&t, row.samples ? note : row.error);
     }
     table_print(&t, 2, true);
     puts("\naround: what a run takes beside its steps: binding, launching, copies that nothing hides\n"

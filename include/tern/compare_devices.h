@@ -36,7 +36,8 @@ typedef struct tern_device_time {
     tern_device_use use;
     double median_us, low_us, high_us; /* of a run; NaN: unknown */
     double around_us; /* of that: beside the steps themselves - binding, launching, copies that nothing hides;
-                           NaN: unknown, steps take longer one by one than together */
+                           NaN: not known, and `around_missing` says why */
+    char around_missing[64];
     double
         transfer_us; /* what copies to the device and back took, by its own clock; they may overlap steps. 0: it uses
                            host memory in place; NaN: it does not tell */

@@ -12,6 +12,7 @@
 #include <tern/program.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "measure/bench_data.h"
 #include "measure/bootstrap.h"
@@ -190,18 +191,29 @@ static double size_of(const side *s)
     return size;
 }
 
-/* What the steps themselves take, timed one by one: the least of a few runs. */
-static tern_status steps_us(side *s, double *out)
+/* What a run takes beside its steps: both of the same runs, timed step by step. It is told where such runs take as long as others do, and
+ * the difference is known to a factor of two; else the reason is. */
+static tern_status fill_around(tern_device_time *row, side *s)
 {
-    tern_step_time time;
-    double ns = 0;
+    enum { RUNS = 15 };
+    double whole[RUNS], beside[RUNS];
+    tern__interval of_whole, of_beside;
     TERN_TRY(tern_exec_time_steps(s->exec, true));
-    for (int r = 0; r < 3; r++)
+    for (int r = 0; r < RUNS; r++) {
+        tern_step_time time;
+        double steps = 0;
+        const uint64_t start = tern__now_ns();
         TERN_TRY(run_side(s));
-    for (int i = 0; tern_exec_step_time(s->exec, i, &time) == TERN_OK; i++)
-        ns += (double)time.min_ns;
-    *out = ns / 1e3;
-    return tern_exec_time_steps(s->exec, false);
+        whole[r] = (double)(tern__now_ns() - start) / 1e3;
+        for (int i = 0; tern_exec_step_time(s->exec, i, &time) == TERN_OK; i++)
+            steps += (double)time.last_ns / 1e3;
+        beside[r] = whole[r] - steps;
+    }
+    TERN_TRY(tern_exec_time_steps(s->exec, false));
+    TERN_TRY(tern__median_interval(whole, RUNS, 0.95, 1, &of_whole));
+    TERN_TRY(tern__median_interval(beside, RUNS, 0.95, 1, &of_beside));
+    tern__device_around(row, of_whole, of_beside, tern__stats_of(beside, RUNS).median);
+    return TERN_OK;
 }
 
 /* What copies to the device and back take, in the median of a few runs; NaN: the device does not tell. */
@@ -243,7 +255,7 @@ static tern_device_time start_row(const comparer *c, int d, const device_case *o
 
 static tern_status fill_row(tern_device_time *row, side *s, const double *samples, int n)
 {
-    double *sorted = tern__alloc((size_t)n * sizeof *sorted), steps;
+    double *sorted = tern__alloc((size_t)n * sizeof *sorted);
     if (!sorted)
         return tern__out_of_memory((size_t)n * sizeof *sorted);
     tern__interval interval;
@@ -255,9 +267,7 @@ static tern_status fill_row(tern_device_time *row, side *s, const double *sample
     TERN_TRY(status);
     row->low_us = interval.low * 1e6;
     row->high_us = interval.high * 1e6;
-    TERN_TRY(steps_us(s, &steps));
-    /* Steps that are timed one by one may take longer than together: then it is not known what lies around them. */
-    row->around_us = row->median_us > steps ? row->median_us - steps : NAN;
+    TERN_TRY(fill_around(row, s));
     return transfers_us(s, &row->transfer_us);
 }
 

@@ -5,6 +5,7 @@
 #include <tern/compare_devices.h>
 
 #include "base/strbuf.h"
+#include "measure/bootstrap.h"
 
 struct tern_device_comparison {
     tern_device_time *rows;
@@ -18,6 +19,10 @@ double tern__device_ratio(const tern_device_time *a, const tern_device_time *b, 
 
 /* The row of the first device that the row is compared with; NULL: there is none. */
 const tern_device_time *tern__device_base(const tern_device_comparison *c, const tern_device_time *row);
+
+/* Fills in what a run takes beside its steps, or why that is not known: from the interval of runs that were timed step by step, and that
+ * of what such a run takes beside its steps, with its median, all in us. The row has its times already. */
+void tern__device_around(tern_device_time *row, tern__interval timed, tern__interval beside, double median);
 
 /* ---- compare_text.c ---- */
 

@@ -305,6 +305,21 @@ tern_status tern_device_comparison_advice(const tern_device_comparison *c, int i
     return tern__fail(TERN_OUT_OF_RANGE, "device comparison: there is no advice %d", i);
 }
 
+/* ---- what lies around steps ---- */
+
+void tern__device_around(tern_device_time *row, tern__interval timed, tern__interval beside, double median)
+{
+    const char *why = "";
+    row->around_us = NAN;
+    if (isnan(row->high_us) || timed.low > row->high_us)
+        why = isnan(row->high_us) ? "too few runs to tell" : "steps take longer one by one than together";
+    else if (!(beside.low > 0 && beside.high <= 2 * beside.low))
+        why = "not above the noise of its runs";
+    else
+        row->around_us = median;
+    snprintf(row->around_missing, sizeof row->around_missing, "%s", why);
+}
+
 /* ---- JSON ---- */
 
 static void add_row(const tern_device_time *row, tern__strbuf *to)
@@ -321,6 +336,8 @@ static void add_row(const tern_device_time *row, tern__strbuf *to)
     tern__member_number(to, "low_us", row->samples ? row->low_us : NAN, &first);
     tern__member_number(to, "high_us", row->samples ? row->high_us : NAN, &first);
     tern__member_number(to, "around_us", row->samples ? row->around_us : NAN, &first);
+    if (row->samples && row->around_missing[0])
+        tern__member_string(to, "around_missing", row->around_missing, &first);
     tern__member_number(to, "transfer_us", row->samples ? row->transfer_us : NAN, &first);
     tern__member_int(to, "samples", row->samples, &first);
     tern__member_string(to, "error", row->error, &first);

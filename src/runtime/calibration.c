@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/status.h"
 
@@ -20,11 +21,16 @@ void tern__calibration_candidate(tern__cost kind, double work, char out[TERN__CA
     snprintf(out, TERN__CALIBRATION_CANDIDATE, "%.0f %s", work, units[tern__costs[kind].unit]);
 }
 
+static void op_of(const char *device, char *out, size_t size)
+{
+    snprintf(out, size, "device:%.50s", device);
+}
+
 static tern__tuned_key *key_of(tern__tuning *tuning, const char *device, const tern_device_info *info,
                                tern__cost kind, bool add)
 {
     char op[64], identity[TERN__DEVICE_IDENTITY];
-    snprintf(op, sizeof op, "device:%.50s", device);
+    op_of(device, op, sizeof op);
     tern__device_identity(info, identity);
     return tern__tuning_key_text(tuning, op, tern__costs[kind].name, identity, add);
 }
@@ -61,22 +67,41 @@ tern_status tern__calibration_keep(tern__tuning *tuning, const char *device, con
     return TERN_OK;
 }
 
-bool tern__calibration_members(tern__tuning *tuning, tern__isa_cap cap, tern__device_costs *host, int *n,
-                               tern__auto_member out[TERN__AUTO_MOST])
+/* Has it any figures here, of whatever driver? Asked before the device is: to describe one may mean loading its driver, which may write
+ * files of its own. */
+static bool was_measured(tern__tuning *tuning, const char *device)
+{
+    char op[64];
+    op_of(device, op, sizeof op);
+    tern__tuning_load(tuning);
+    for (size_t i = 0; i < tuning->n_buckets; i++)
+        for (const tern__tuned_key *key = tuning->buckets[i]; key; key = key->chain)
+            if (strcmp(key->op, op) == 0)
+                return true;
+    return false;
+}
+
+const char *tern__calibration_members(tern__tuning *tuning, tern__isa_cap cap, tern__device_costs *host,
+                                      int *n, tern__auto_member out[TERN__AUTO_MOST])
 {
     const tern__device_ops *ops;
+    bool host_known = false;
     *n = 0;
     for (int i = 0; (ops = tern__device_at(i)) && *n < TERN__AUTO_MOST; i++) {
         tern_device_info info;
         tern__device_costs costs;
+        if (!was_measured(tuning, ops->name))
+            continue;
         ops->describe(cap, &info);
         const bool known = !info.unavailable && tern__calibration_load(tuning, ops->name, &info, &costs);
-        if (i == 0 && !known)
-            return false;
-        if (i == 0)
+        host_known = host_known || (i == 0 && known);
+        if (i == 0 && known)
             *host = costs;
-        else if (known && costs.curves[TERN__COST_border].n > 0)
+        else if (i > 0 && known && costs.curves[TERN__COST_border].n > 0)
             out[(*n)++] = (tern__auto_member){.ops = ops, .costs = costs};
     }
-    return *n > 0;
+    return host_known && *n > 0 ? NULL
+           : *n > 0             ? "the CPU itself was not measured"
+           : host_known         ? "no other device than the CPU was measured"
+                                : "no device was measured";
 }

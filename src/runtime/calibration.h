@@ -22,8 +22,8 @@ tern_status tern__calibration_keep(tern__tuning *tuning, const char *device, con
                                    tern__cost kind, double work, uint64_t ns, uint64_t min_ns, int runs,
                                    tern_status status);
 
-/* Every device but the CPU that is there and was measured, as many as fit. false: the CPU was not measured, or nothing else. */
-bool tern__calibration_members(tern__tuning *tuning, tern__isa_cap cap, tern__device_costs *host, int *n,
-                               tern__auto_member out[TERN__AUTO_MOST]);
+/* Every device but the CPU that is there and was measured, as many as fit. NULL: there is something to choose from; else why not. */
+const char *tern__calibration_members(tern__tuning *tuning, tern__isa_cap cap, tern__device_costs *host,
+                                      int *n, tern__auto_member out[TERN__AUTO_MOST]);
 
 #endif

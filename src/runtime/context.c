@@ -63,17 +63,18 @@ static tern_status open_auto(tern_ctx *ctx, const tern__device_options *device)
     tern__device_costs host;
     tern__auto_member members[TERN__AUTO_MOST];
     int n = 0;
-    const bool known = tern__calibration_members(ctx->tuning, device->isa_cap, &host, &n, members);
-    if (known)
+    const char *missing = tern__calibration_members(ctx->tuning, device->isa_cap, &host, &n, members);
+    if (!missing)
         TERN_TRY(tern__auto_create(device, ctx->target, &host, n, members, &ctx->device));
     if (ctx->device) {
         ctx->target = ctx->device_ops->target(ctx->device);
         return TERN_OK;
     }
-    tern__log(TERN_LOG_WARN,
-              "device 'auto': no other device than the CPU was measured here with %d thread%s, so the CPU "
-              "computes; `tern tune --devices` measures them",
-              ctx->threads, ctx->threads == 1 ? "" : "s");
+    tern__log(
+        TERN_LOG_WARN,
+        "device 'auto': %s here with %d thread%s, so the CPU computes; `tern tune --devices` measures all",
+        missing ? missing : "no device that was measured could be opened", ctx->threads,
+        ctx->threads == 1 ? "" : "s");
     ctx->device_ops = ctx->host_ops;
     ctx->device = ctx->host;
     return TERN_OK;

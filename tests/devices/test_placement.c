@@ -327,13 +327,37 @@ TEST(without_figures_the_cpu_computes_and_says_so)
     tern_log_set(TERN_LOG_WARN, NULL, NULL);
     CHECK(ctx != NULL);
     CHECK_EQ(log.n, 1);
-    CHECK(strstr(log.last, "tern tune --devices") != NULL);
+    CHECK(strstr(log.last, "no device was measured") && strstr(log.last, "tern tune --devices"));
     tern_program *program = compile_three(ctx);
     CHECK(program != NULL);
     CHECK_STR(places(program), "cpu 3");
     CHECK(predicted(program) < 0);
     tern_program_free(program);
     tern_ctx_destroy(ctx);
+}
+
+/* One side alone leaves nothing to choose from, and it is said which one. */
+TEST(what_was_not_measured_is_named)
+{
+    NEEDS_STORE();
+    static const struct {
+        const char *file, *device, *words;
+    } cases[] = {{"cpu_alone.db", "cpu", "no other device than the CPU was measured"},
+                 {"other_alone.db", "faulty", "the CPU itself was not measured"}};
+    for (int i = 0; i < 2; i++) {
+        heard log = {0};
+        tern_ctx *ctx = open_context("cpu", cases[i].file);
+        CHECK(ctx != NULL);
+        plant(ctx, cases[i].device, &fast);
+        tern_ctx_destroy(ctx);
+        tern_log_set(TERN_LOG_WARN, log_listen, &log);
+        ctx = open_context("auto", cases[i].file);
+        tern_log_set(TERN_LOG_WARN, NULL, NULL);
+        CHECK(ctx != NULL);
+        tern_ctx_destroy(ctx);
+        CHECK_EQ(log.n, 1);
+        CHECK(strstr(log.last, cases[i].words) != NULL);
+    }
 }
 
 /* Times of another driver, or of another number of threads, are not used. */

@@ -210,6 +210,28 @@ TEST(bad_rows_are_refused)
     CHECK(strstr(tern_last_error(), "matmul") != NULL);
 }
 
+/* A difference that is smaller than its doubt is none; neither is one of runs that timing made longer. */
+TEST(what_lies_around_steps_is_told_if_it_is_known)
+{
+    static const struct {
+        tern__interval timed, beside;
+        double high_us;
+        const char *missing;
+    } cases[] = {
+        {{99, 103}, {8, 12}, 105, ""},
+        {{99, 103}, {-3, 25}, 105, "not above the noise of its runs"},
+        {{99, 103}, {5, 11}, 105, "not above the noise of its runs"},
+        {{140, 150}, {8, 12}, 105, "steps take longer one by one than together"},
+        {{99, 103}, {8, 12}, NAN, "too few runs to tell"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tern_device_time row = {.median_us = 100, .low_us = 95, .high_us = cases[i].high_us, .samples = 15};
+        tern__device_around(&row, cases[i].timed, cases[i].beside, 10);
+        CHECK_STR(row.around_missing, cases[i].missing);
+        CHECK(cases[i].missing[0] ? isnan(row.around_us) : row.around_us == 10);
+    }
+}
+
 /* What is measured has all of it: a time, an interval that holds it, and a row for each size. */
 TEST(the_cpu_is_measured)
 {
@@ -226,7 +248,8 @@ TEST(the_cpu_is_measured)
     int n = 0;
     CHECK_OK(tern_devices_compare(&o, &c));
     for (; tern_device_comparison_time(c, n, &row) == TERN_OK; n++) {
-        CHECK(row.samples > 0 && row.median_us > 0 && row.size > 0 && !(row.around_us < 0));
+        CHECK(row.samples > 0 && row.median_us > 0 && row.size > 0);
+        CHECK(isnan(row.around_us) == (row.around_missing[0] != '\0') && !(row.around_us <= 0));
         CHECK(isnan(row.low_us) || (row.low_us <= row.median_us && row.median_us <= row.high_us));
     }
     CHECK_EQ(n, 3);

@@ -492,6 +492,7 @@ TEST(a_damaged_database_is_a_warning)
     works_with_a_warning(path);
     if (harness_failed())
         return;
+    CHECK(strstr(last_warning, "tern tune --clear") != NULL);
     /* Clearing mends it. */
     tern_ctx *ctx = context(path, 1);
     CHECK(ctx != NULL);

@@ -36,10 +36,9 @@ static const char *const maps[TERN__ROWOP_COUNT] = {
     [TERN__ROWOP_tanh] = "tanh(X)",
     [TERN__ROWOP_erf] = "erf(X)",
     [TERN__ROWOP_leaky_relu] = "(X < 0 ? A * X : X)",
-    [TERN__ROWOP_gelu] = "(X == -1.0f / 0 ? -0.0f : 0.5f * X * erfc(X * -0.70710678f))",
-    [TERN__ROWOP_gelu_tanh] =
-        "(X == -1.0f / 0 ? -0.0f : X / (1 + exp(-1.5957691f * (X + 0.044715f * X * X * X))))",
-    [TERN__ROWOP_silu] = "(X == -1.0f / 0 ? -0.0f : X / (1 + exp(-X)))",
+    [TERN__ROWOP_gelu] = "0.5f * X * erfc(X * -0.70710678f)",
+    [TERN__ROWOP_gelu_tanh] = "X / (1 + exp(-1.5957691f * (X + 0.044715f * X * X * X)))",
+    [TERN__ROWOP_silu] = "X / (1 + exp(-X))",
     [TERN__ROWOP_sigmoid] = "1 / (1 + exp(-X))",
     [TERN__ROWOP_expm1] = "expm1(X)",
     [TERN__ROWOP_log1p] = "log1p(X)",

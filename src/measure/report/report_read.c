@@ -269,6 +269,7 @@ static tern_status device_row_from(const json_t *o, tern_device_comparison *c)
                             .samples = small(o, "samples")};
     TERN_TRY(use_of(o, &row.use));
     const bool fits = copy_text(o, "device", row.device, sizeof row.device) &&
+                      copy_text(o, "around_missing", row.around_missing, sizeof row.around_missing) &&
                       copy_text(o, "op", row.op, sizeof row.op) &&
                       copy_text(o, "dtype", row.dtype, sizeof row.dtype) &&
                       copy_text(o, "shape", row.shape, sizeof row.shape) &&
