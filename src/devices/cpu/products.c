@@ -7,6 +7,7 @@
 #include "devices/cpu/cpu.h"
 #include "devices/cpu/library.h"
 #include "devices/cpu/regions.h"
+#include "kernels/gemm/gemm_f64.h"
 #include "kernels/gemm/product.h"
 #include "kernels/linear/product.h"
 #include "kernels/row/epilogue.h"
@@ -14,6 +15,7 @@
 #include "kernels/ternary/product.h"
 
 static const tern__kernel gemm = {.name = "gemm", .run = tern_matmul__gemm};
+static const tern__kernel gemm_f64 = {.name = "gemm f64", .run = tern_matmul__f64};
 static const tern__kernel gemm_packed = {.name = "gemm packed", .run = tern_packed_matmul__gemm};
 static const tern__kernel ternary = {.name = "ternary packed", .run = tern_packed_ternary_matmul__packed};
 static const tern__kernel ternary_canonical = {.name = "ternary", .run = tern_ternary_matmul__packing};
@@ -30,6 +32,17 @@ static void block_rows(tern__gemm_program *p, int64_t rows)
     p->work = p->batches * p->row_blocks * p->tiles;
 }
 
+static tern_status choose_gemm_f64(const tern__target *target, const tern__call *call, tern__arena *arena,
+                                   tern__choice *out, bool *found)
+{
+    const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_gemm_f64, target->isa_mask);
+    tern__gemm_f64_program p;
+    if (!row || !tern__gemm_f64_plan(row->kernel, call->in[0], call->in[1], &call->out[0], call->attrs, &p))
+        return TERN_OK;
+    *out = (tern__choice){.scratch_bytes = p.scratch_bytes, .work = p.work};
+    return tern__cpu_chosen(&gemm_f64, row, &p, sizeof p, arena, out, found);
+}
+
 static tern_status choose_gemm(const tern__target *target, const tern__call *call, int64_t rows,
                                tern__arena *arena, tern__choice *out, bool *found)
 {
@@ -44,7 +57,7 @@ static tern_status choose_gemm(const tern__target *target, const tern__call *cal
         tern__gemm_plan_packed(row->kernel, call->in[1], &call->out[0], target->workers, &p);
     else if (!tern__gemm_plan(row->kernel, call->in[0], call->in[1], &call->out[0], call->attrs,
                               target->workers, &p))
-        return TERN_OK;
+        return choose_gemm_f64(target, call, arena, out, found);
     if (rows > 0)
         block_rows(&p, rows);
     *out = (tern__choice){.scratch_bytes = p.scratch_bytes, .work = p.work};
