@@ -301,7 +301,8 @@ static tern_kernel_info reference_entry(tern__opcode op, limits l)
     }
     for (int k = 0; (use = tern__cpu_use_of(op, k)); k++) {
         others = others || best_of((int)use->family, l.mask) >= 0;
-        why = texts_of(l)->group[use->family];
+        if (k == 0) /* what most calls would run on stands first */
+            why = texts_of(l)->group[use->family];
     }
     return (tern_kernel_info){.name = kernel->name,
                               .op = tern__ops[op].name,
