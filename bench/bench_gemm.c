@@ -188,6 +188,7 @@ static tern_status run_rest(void *user)
 
 typedef struct bench {
     const tern__gemm_kernel *kernel;
+    const char *kernel_name;
     uint32_t isa_mask;
     tern__threads *threads;
     int rounds;
@@ -474,10 +475,10 @@ static tern_status squares(bench *o, bench_output *out, int largest)
         }
     }
     bench_row(out, "sgemm_peak_share_min", share[0], "of the FMA peak", "higher",
-              "%s, squares of 512 to %d, b as it lies, worst of 1 to %d threads", o->kernel->name, largest,
+              "%s, squares of 512 to %d, b as it lies, worst of 1 to %d threads", o->kernel_name, largest,
               most);
     bench_row(out, "sgemm_packed_peak_share_min", share[1], "of the FMA peak", "higher",
-              "%s, squares of 512 to %d, b packed once, worst of 1 to %d threads", o->kernel->name, largest,
+              "%s, squares of 512 to %d, b packed once, worst of 1 to %d threads", o->kernel_name, largest,
               most);
     return TERN_OK;
 }
@@ -519,7 +520,7 @@ static tern_status gradients(bench *o, bench_output *out)
             worst = bench_worse(worst, r.share[t][0]);
     }
     bench_row(out, "sgemm_gradient_peak_share_min", worst, "of the FMA peak", "higher",
-              "%s, worst of %zu transposed and batched shapes, 1 to %d threads", o->kernel->name,
+              "%s, worst of %zu transposed and batched shapes, 1 to %d threads", o->kernel_name,
               TERN__COUNT(shapes), most);
     return TERN_OK;
 }
@@ -587,6 +588,7 @@ int main(int argc, char **argv)
         return bench_close(&out) ? 0 : 1;
     }
     o.kernel = row->kernel;
+    o.kernel_name = row->name;
     const int workers = wanted.threads < MAX_THREADS ? wanted.threads : MAX_THREADS;
     tern_status status = tern__threads_create(workers, &o.threads);
     const tern__library *library;

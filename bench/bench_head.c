@@ -133,8 +133,7 @@ static void plan(const options *o, job *j, int64_t rows, int64_t batch)
         dtype == TERN_I8 ? TERN__FAMILY_linear_i8 : TERN__FAMILY_linear, o->common.isa_mask);
     const tern__kernel_row *gemm = tern__kernel_select(TERN__FAMILY_gemm_f32, o->common.isa_mask);
     const tern__type x = {.dtype = TERN_F32, .rank = 2, .shape = {batch, COLUMNS}};
-    tern__linear_plan(dtype, row->kernel, gemm ? gemm->kernel : NULL, row->kernel, &x, rows, true,
-                      &j->program);
+    tern__linear_plan(dtype, row->kernel, gemm ? gemm->kernel : NULL, &x, rows, true, &j->program);
     j->kernel = row->name;
     j->rows = rows;
     j->batch = batch;
@@ -196,23 +195,14 @@ static tern_status generation(bench_output *out, const options *o, job *j)
     j->x = x;
     const int most = tern__threads_count(j->threads);
     for (int t = 1; t <= most; t++) {
-        const tern__limit_work work = {.kind = TERN_LIMIT_READ_BW,
-                                       .read_bytes = j->copies * j->bytes,
-                                       .memory = j->memory,
-                                       .share = j->bytes,
-                                       .isa_mask = tern__cpu()->isa_mask};
-        tern__limit *limit;
-        TERN_TRY(tern__limit_create(j->threads, t, &work, &limit));
         j->workers = t;
         for (int b = 0; b < BATCHES; b++) {
             jobs[b] = *j;
             plan(o, &jobs[b], VOCABULARY, batches[b]);
             things[b] = (tern__thing){.run = run_job, .user = &jobs[b]};
         }
-        tern_status status =
-            tern__measure(things, BATCHES, limit, &(tern__turns){.rounds = o->common.rounds}, results);
-        tern__limit_destroy(limit);
-        TERN_TRY(status);
+        TERN_TRY(bench_against_reading(j->threads, t, j->memory, j->copies, j->bytes, things, BATCHES,
+                                       o->common.rounds, results));
         for (int b = 0; b < BATCHES; b++)
             generation_row(out, &jobs[b], &results[b]);
     }
@@ -283,7 +273,7 @@ static tern_status prompt(bench_output *out, const options *o, job *j)
     const tern__limit_work work = {.kind = bytes ? TERN_LIMIT_INT8_DOT : TERN_LIMIT_FMA,
                                    .operations = operations,
                                    /* no head runs on tiles */
-                                   .isa_mask = tern__cpu()->isa_mask & ~(1u << TERN__ISA_AMX)};
+                                   .isa_mask = tern__isa_without_tiles(tern__cpu()->isa_mask)};
     tern__limit *limit;
     tern__measurement m[2];
     char name[64];

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "bench_json.h"
+#include "measure/cases.h"
 #include "measure/limits.h"
 #include "measure/timing.h"
 
@@ -71,11 +72,11 @@ static tern_tensor *product_of(tern_ctx *ctx, kind of, tern_tensor *x, int64_t n
 static tern_status make_jobs(const bench *b, kind of, int64_t m, int64_t n, int64_t k, job jobs[THINGS])
 {
     const tern_dtype dtype = of == F32 ? TERN_F32 : TERN_I8;
-    const tern__limit_work work = {.kind = of == F32 ? TERN_LIMIT_FMA : TERN_LIMIT_INT8_DOT,
-                                   .operations = 2.0 * (double)m * (double)n * (double)k,
-                                   /* ternary products alone run on tiles */
-                                   .isa_mask =
-                                       tern__cpu()->isa_mask & ~(of == TERNARY ? 0u : 1u << TERN__ISA_AMX)};
+    const tern__limit_work work = {
+        .kind = of == F32 ? TERN_LIMIT_FMA : TERN_LIMIT_INT8_DOT,
+        .operations = 2.0 * (double)m * (double)n * (double)k,
+        /* ternary products alone run on tiles */
+        .isa_mask = of == TERNARY ? tern__cpu()->isa_mask : tern__isa_without_tiles(tern__cpu()->isa_mask)};
     tern_tensor *data = tern_mul(tern_randn(b->ctx, TERN_F32, 2, (int64_t[]){m, k}, 1),
                                  tern_scalar(b->ctx, TERN_F32, of == F32 ? 1 : 50));
     data = tern_cast(data, dtype);
@@ -155,7 +156,9 @@ static tern_status measure(bench *b, kind of, int64_t m, int64_t n, int64_t k)
 
 static tern_status measure_all(bench *b, int largest)
 {
-    static const int64_t shapes[][2] = {{2560, 2560}, {640, 2560}, {3840, 2560}, {6912, 2560}, {2560, 6912}};
+#define SHAPE(unused, none, rows, columns) {rows, columns},
+    static const int64_t shapes[][2] = {TERN__2B4T_SHAPES(SHAPE, , )};
+#undef SHAPE
     for (int64_t size = 512; size <= largest; size *= 2)
         TERN_TRY(measure(b, F32, size, size, size));
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)

@@ -16,7 +16,9 @@
 #include "base/threads.h"
 #include "bench_json.h"
 #include "bench_weights.h"
+#include "kernels/select.h"
 #include "kernels/ternary/ternary.h"
+#include "measure/cases.h"
 #include "measure/measure.h"
 #include "tensor/ternary.h"
 
@@ -33,13 +35,21 @@ typedef struct job {
     const uint8_t *memory; /* `copies` packed matrices, `bytes` each */
     int64_t copies, bytes;
     const tern__ternary_kernel *kernel;
+    const char *name; /* of its row */
     int64_t rows, columns, batch;
     const int8_t *x;
     int32_t *y;
     uint8_t *scratch[MAX_THREADS];
     tern__threads *threads;
     int workers;
+    bool in_order;
 } job;
+
+static void take_row(job *j, const tern__kernel_row *row)
+{
+    j->kernel = row->kernel;
+    j->name = row->name;
+}
 
 static void run_part(void *arg, int worker, int workers)
 {
@@ -50,8 +60,8 @@ static void run_part(void *arg, int worker, int workers)
     for (int64_t c = 0; c < j->copies; c++) {
         const uint8_t *weights = j->memory + c * j->bytes,
                       *next = weights + j->bytes + begin * tern__ternary_tile_bytes(j->columns);
-        tern__ternary_multiply(j->kernel, weights, j->rows, j->columns, begin, end, j->x, j->batch, y,
-                               j->rows, c + 1 < j->copies ? next : NULL, j->scratch[worker]);
+        tern__ternary_multiply(j->kernel, j->in_order, weights, j->rows, j->columns, begin, end, j->x,
+                               j->batch, y, j->rows, c + 1 < j->copies ? next : NULL, j->scratch[worker]);
     }
 }
 
@@ -105,7 +115,7 @@ static double show(const tern__measurement *m, const job *j, double work, const 
     char shape[64];
     snprintf(shape, sizeof shape, "%lldx%lld n=%lld", (long long)j->rows, (long long)j->columns,
              (long long)j->batch);
-    return bench_show(m, j->kernel->name, shape, j->workers, work, unit, &believable);
+    return bench_show(m, j->name, shape, j->workers, work, unit, &believable);
 }
 
 /* ---- generation: weights from memory ----------------------------------------------------------------- */
@@ -116,7 +126,7 @@ static const int64_t batches[BATCHES] = {1, 2, 4, 6, 8, 16};
 static void generation_rows(bench_output *out, const job *j, int most, const tern__measurement *m)
 {
     char name[64];
-    const char *type = j->kernel->form == TERN__TERNARY_2 ? "t2" : "t5";
+    const char *type = j->kernel->form == TERN__TERNARY_4 ? "t2" : "t5";
     const double bytes = (double)(j->copies * j->bytes), weights = (double)(j->copies * j->rows * j->columns);
     const double share = show(m, j, bytes, "GB/s");
     snprintf(name, sizeof name, "%s_gemv_bw_share_%dt", type, j->workers);
@@ -125,14 +135,13 @@ static void generation_rows(bench_output *out, const job *j, int most, const ter
                   "%s, %.2f GB of weights, median of %d rounds; %.1f GB/s of %.1f, %.1f G weights/s; the "
                   "limit is the "
                   "best of several probes, here %s",
-                  j->kernel->name, bytes * 1e-9, m->time.n, bytes / m->time.median * 1e-9,
+                  j->name, bytes * 1e-9, m->time.n, bytes / m->time.median * 1e-9,
                   bytes / m->limit_time.median * 1e-9, weights / m->time.median * 1e-9, m->way);
     snprintf(name, sizeof name, j->workers == most ? "%s_batch8_over_limit" : "%s_batch8_over_limit_%dt",
-             j->kernel->form == TERN__TERNARY_2 ? "ternary" : "ternary_t5", j->workers);
+             j->kernel->form == TERN__TERNARY_4 ? "ternary" : "ternary_t5", j->workers);
     if (j->batch == 8)
         bench_row(out, name, 1 / share, "x", "lower",
-                  "%s, time of a step at n = 8 / (bytes / read bandwidth), %d threads", j->kernel->name,
-                  j->workers);
+                  "%s, time of a step at n = 8 / (bytes / read bandwidth), %d threads", j->name, j->workers);
 }
 
 /* Fills j->memory with copies of one packed matrix. */
@@ -141,7 +150,7 @@ static void prepare_weights(const options *o, tern__ternary_form form, job *j, s
     size_t bytes;
     j->rows = 6912;
     j->columns = 2560;
-    j->kernel = tern__ternary_select(form, o->common.isa_mask);
+    take_row(j, tern__ternary_row(form, o->common.isa_mask));
     tern__ternary_packed_bytes(form, j->rows, j->columns, &bytes);
     j->bytes = (int64_t)bytes;
     j->copies = (int64_t)(block / bytes);
@@ -162,23 +171,14 @@ static tern_status generation(bench_output *out, const options *o, tern__ternary
     j->x = x;
     const int most = tern__threads_count(j->threads);
     for (int t = 1; t <= most; t++) {
-        const tern__limit_work work = {.kind = TERN_LIMIT_READ_BW,
-                                       .read_bytes = j->copies * j->bytes,
-                                       .memory = j->memory,
-                                       .share = j->bytes,
-                                       .isa_mask = tern__cpu()->isa_mask};
-        tern__limit *limit;
-        TERN_TRY(tern__limit_create(j->threads, t, &work, &limit));
         j->workers = t;
         for (int b = 0; b < BATCHES; b++) {
             jobs[b] = *j;
             jobs[b].batch = batches[b];
             things[b] = (tern__thing){.run = run_job, .user = &jobs[b]};
         }
-        tern_status status =
-            tern__measure(things, BATCHES, limit, &(tern__turns){.rounds = o->common.rounds}, results);
-        tern__limit_destroy(limit);
-        TERN_TRY(status);
+        TERN_TRY(bench_against_reading(j->threads, t, j->memory, j->copies, j->bytes, things, BATCHES,
+                                       o->common.rounds, results));
         for (int b = 0; b < BATCHES; b++)
             generation_rows(out, &jobs[b], most, &results[b]);
     }
@@ -188,10 +188,11 @@ static tern_status generation(bench_output *out, const options *o, tern__ternary
 
 /* ---- prompts: int8 dot products ---------------------------------------------------------------------- */
 
-static const int64_t shapes[][2] = {{2560, 2560}, {640, 2560}, {3840, 2560}, {6912, 2560}, {2560, 6912}};
+#define SHAPE(unused, none, rows, columns) {rows, columns},
+static const int64_t shapes[][2] = {TERN__2B4T_SHAPES(SHAPE, , )};
 
 /* The share of one shape, NaN if it is not to be believed, and how many times as fast as `other` it is, if there is one. */
-static tern_status prompt(const options *o, job *j, uint32_t isa_mask, const tern__ternary_kernel *other,
+static tern_status prompt(const options *o, job *j, uint32_t isa_mask, const tern__kernel_row *other,
                           double *share, double *times)
 {
     const double operations = 2 * (double)(j->rows * j->columns * j->batch);
@@ -199,7 +200,8 @@ static tern_status prompt(const options *o, job *j, uint32_t isa_mask, const ter
     tern__thing things[] = {{.run = run_job, .user = j}, {.run = run_job, .user = &beside}};
     tern__limit *limit;
     tern__measurement m[2];
-    beside.kernel = other;
+    if (other)
+        take_row(&beside, other);
     TERN_TRY(tern__limit_create(
         j->threads, j->workers,
         &(tern__limit_work){.kind = TERN_LIMIT_INT8_DOT, .operations = operations, .isa_mask = isa_mask},
@@ -216,13 +218,13 @@ static tern_status prompt(const options *o, job *j, uint32_t isa_mask, const ter
 
 /* The kernel of these levels, compared with `other` or NULL; `what` is a part of the rows' names, and `peak` their unit. */
 static tern_status prompts(bench_output *out, const options *o, tern__ternary_form form, job *j,
-                           int64_t batch, uint32_t isa_mask, const tern__ternary_kernel *other,
-                           const char *what, const char *peak)
+                           int64_t batch, uint32_t isa_mask, const tern__kernel_row *other, const char *what,
+                           const char *peak)
 {
     double worst[MAX_THREADS] = {INFINITY, INFINITY}, times[MAX_THREADS] = {INFINITY, INFINITY};
     const int most = tern__threads_count(j->threads);
-    const char *type = form == TERN__TERNARY_2 ? "ternary" : "ternary_t5";
-    j->kernel = tern__ternary_select(form, isa_mask);
+    const char *type = form == TERN__TERNARY_4 ? "ternary" : "ternary_t5";
+    take_row(j, tern__ternary_row(form, isa_mask));
     j->batch = batch;
     j->copies = 1;
     for (size_t s = 0; s < TERN__COUNT(shapes); s++) {
@@ -239,14 +241,14 @@ static tern_status prompts(bench_output *out, const options *o, tern__ternary_fo
         char name[64];
         snprintf(name, sizeof name, "%s_gemm_%speak_share_%dt", type, what, t);
         bench_row(out, name, worst[t - 1], peak, "higher",
-                  "%s, n = %lld, worst of %zu shapes, median of %d rounds", j->kernel->name, (long long)batch,
+                  "%s, n = %lld, worst of %zu shapes, median of %d rounds", j->name, (long long)batch,
                   TERN__COUNT(shapes), o->common.rounds * 2);
         snprintf(name, sizeof name, t == most ? "%s_gemm_%sover_vnni" : "%s_gemm_%sover_vnni_%dt", type, what,
                  t);
         if (other)
             bench_row(out, name, times[t - 1], "x", "higher",
                       "time of %s / time of %s, measured in turns, n = %lld, %d threads, worst of %zu shapes",
-                      other->name, j->kernel->name, (long long)batch, t, TERN__COUNT(shapes));
+                      other->name, j->name, (long long)batch, t, TERN__COUNT(shapes));
     }
     return TERN_OK;
 }
@@ -255,10 +257,10 @@ static tern_status prompts(bench_output *out, const options *o, tern__ternary_fo
 static tern_status all_prompts(bench_output *out, const options *o, tern__ternary_form form, job *j,
                                int64_t batch)
 {
-    const uint32_t all = tern__isa_permitted(o->common.isa_mask), vectors = all & ~(1u << TERN__ISA_AMX);
+    const uint32_t all = tern__isa_permitted(o->common.isa_mask), vectors = tern__isa_without_tiles(all);
     TERN_TRY(prompts(out, o, form, j, batch, vectors, NULL, "", "of the peak of int8 dot products"));
     return all == vectors ? TERN_OK
-                          : prompts(out, o, form, j, batch, all, tern__ternary_select(form, vectors), "amx_",
+                          : prompts(out, o, form, j, batch, all, tern__ternary_row(form, vectors), "amx_",
                                     "of the peak of int8 tiles");
 }
 
@@ -279,7 +281,7 @@ static bool parse(options *o, int argc, char **argv)
 static tern_status run(bench_output *out, const options *o, job *j, size_t block)
 {
     tern_status status = TERN_OK;
-    for (int form = 0; form < TERN__TERNARY_FORMS && status == TERN_OK; form++) {
+    for (int form = TERN__TERNARY_4; form <= TERN__TERNARY_5 && status == TERN_OK; form++) {
         if (o->common.gemv)
             status = generation(out, o, (tern__ternary_form)form, j, block);
         for (int64_t batch = 64; o->common.gemm && batch <= MAX_BATCH && status == TERN_OK; batch *= 8)
@@ -300,7 +302,7 @@ int main(int argc, char **argv)
                 "[--only gemv | gemm]\n");
         return 2;
     }
-    job j = {0};
+    job j = {.in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM)};
     const int workers = tern__cpu()->cores_usable < MAX_THREADS ? tern__cpu()->cores_usable : MAX_THREADS;
     if (tern__threads_create(workers, &j.threads) != TERN_OK)
         return 1;

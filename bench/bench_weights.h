@@ -56,6 +56,23 @@ static inline uint32_t bench_random(uint32_t *state)
     return *state >> 8;
 }
 
+/* Things that read `copies` of weights of `bytes` each, in turns with what only reads them. */
+static inline tern_status bench_against_reading(tern__threads *threads, int workers, const void *memory,
+                                                int64_t copies, int64_t bytes, tern__thing *things, int n,
+                                                int rounds, tern__measurement *results)
+{
+    const tern__limit_work work = {.kind = TERN_LIMIT_READ_BW,
+                                   .read_bytes = copies * bytes,
+                                   .memory = memory,
+                                   .share = bytes,
+                                   .isa_mask = tern__cpu()->isa_mask};
+    tern__limit *limit;
+    TERN_TRY(tern__limit_create(threads, workers, &work, &limit));
+    const tern_status status = tern__measure(things, n, limit, &(tern__turns){.rounds = rounds}, results);
+    tern__limit_destroy(limit);
+    return status;
+}
+
 /* Prints one line and returns the share; NaN, which has no row, if it cannot be: then *believable becomes false. */
 static inline double bench_show(const tern__measurement *m, const char *kernel, const char *shape,
                                 int workers, double work, const char *unit, bool *believable)

@@ -105,6 +105,12 @@ const char *tern__isa_cap_name(tern__isa_cap cap, char to[static TERN__ISA_CAP_N
  * signals is too small for them) the level is not there. */
 uint32_t tern__isa_permitted(uint32_t mask);
 
+/* The levels of a mask whose instructions take vectors: what most operations are measured against. */
+static inline uint32_t tern__isa_without_tiles(uint32_t mask)
+{
+    return mask & ~(1u << TERN__ISA_AMX);
+}
+
 /* The levels of `cpu` that remain, and are permitted, when nothing above `cap` may be used, and features on top of them. A cap of
  * another architecture leaves the baseline only. */
 uint32_t tern__isa_mask_capped(const tern__cpu_info *cpu, tern__isa cap);

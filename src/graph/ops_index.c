@@ -275,7 +275,7 @@ const char *const tern__op_signatures[TERN__OP_COUNT] = {
     [TERN__OP_packed_matmul] = "packed_matmul(a, weight; n:int=1, transpose_a:bool=false) -> y",
     [TERN__OP_packed_linear] = "packed_linear(x, weight; n:int=1, dtype:dtype=f16) -> y",
     [TERN__OP_packed_gather] = "packed_gather(table, indices; n:int=1, k:int=1, dtype:dtype=f16) -> y",
-    [TERN__OP_packed_ternary_matmul] = "packed_ternary_matmul(x, weight, [scales]; n:int=1, form:int=2) -> y",
+    [TERN__OP_packed_ternary_matmul] = "packed_ternary_matmul(x, weight, [scales]; n:int=1, form:int=4) -> y",
 };
 
 const char *const tern__op_sections[TERN__OP_COUNT] = {

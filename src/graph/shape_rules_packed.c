@@ -88,13 +88,13 @@ tern_status tern__rule_shape_packed_ternary_matmul(const tern__call *call)
     const tern__type *x = call->in[0], *weight = call->in[1];
     const int64_t form = call->attrs[1].i;
     TERN__RULE_FAIL_IF(x->rank == 0, TERN_SHAPE, "%s", "x needs at least one axis");
-    TERN__RULE_FAIL_IF(form != 2 && form != 5, TERN_INVALID_ARGUMENT, "form %" PRId64 " is neither 2 nor 5",
+    TERN__RULE_FAIL_IF(form != 4 && form != 5, TERN_INVALID_ARGUMENT, "form %" PRId64 " is neither 4 nor 5",
                        form);
     const int64_t k = x->shape[x->rank - 1];
     TERN__RULE_FAIL_IF(
         weight->rank != 3 || weight->shape[2] != 64 || weight->shape[1] != k / 4 + (k % 4 != 0), TERN_SHAPE,
         "weight %s must be [tiles, %" PRId64 ", 64]", TERN__SHAPE_TEXT(weight), k / 4 + (k % 4 != 0));
-    TERN_TRY(check_tiles(call, 1, call->attrs[0].i, form == 2 ? 64 : 80));
+    TERN_TRY(check_tiles(call, 1, call->attrs[0].i, 16 * form));
     TERN_TRY(tern__rule_check_block_scales(call, call->attrs[0].i));
     TERN_TRY(tern__rule_check_exact_sums(call, TERN__LARGEST_I8_BY_TERNARY));
     tern__rule_copy_shape(call, 0, x);

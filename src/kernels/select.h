@@ -6,14 +6,6 @@
 #include <stdint.h>
 
 #include "base/cpu.h"
-#include "kernels/attention/attention.h"
-#include "kernels/gemm/gemm.h"
-#include "kernels/linear/linear.h"
-#include "kernels/sort/sort.h"
-#include "kernels/move/move.h"
-#include "kernels/pool/pool.h"
-#include "kernels/reduce/columns.h"
-#include "kernels/ternary/ternary.h"
 
 typedef enum tern__kernel_family {
 #define TERN_FAMILY(name) TERN__FAMILY_##name,
@@ -36,16 +28,11 @@ const tern__kernel_row *tern__kernel_rows(int *count);
  * the first tern__kernel_select within that level, asks the system for its tiles (tern__isa_permitted); later ones ask nobody. */
 bool tern__kernel_runs(const tern__kernel_row *row, uint32_t isa_mask);
 
-/* Do its loops over floats fuse multiply-adds, as ref/ does? Those of SSE round every product. */
-static inline bool tern__kernel_fuses(const tern__kernel_row *row)
-{
-    return row->isa != TERN__ISA_SSE42;
-}
-
 /* The last row of a family that runs; NULL if none does. */
 const tern__kernel_row *tern__kernel_select(tern__kernel_family family, uint32_t isa_mask);
 
-#define TERN_KERNEL(family, type, suffix, isa, feature) extern const type tern__##family##__##suffix;
+/* Types are declared by their families' headers: who reads a kernel includes that. */
+#define TERN_KERNEL(family, type, suffix, isa, feature) extern const struct type tern__##family##__##suffix;
 #include "kernels/kernels.def"
 
 #endif

@@ -386,7 +386,7 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
         return missing;
     /* Dot products of vectors run in the same turns. */
     tern__limit *dot = NULL;
-    probe.isa_mask = tern__cpu()->isa_mask & ~(1u << TERN__ISA_AMX);
+    probe.isa_mask = tern__isa_without_tiles(tern__cpu()->isa_mask);
     if (missing == TERN_OK && probe.kind == TERN_LIMIT_INT8_DOT &&
         tern__limit_create(t->b->pool, t->b->threads, &probe, &dot) != TERN_OK)
         dot = NULL;

@@ -65,7 +65,7 @@ static tern_status ready(tern__cell *cell, int threads)
                                     .share = p->copies > 1 ? p->read_bytes / p->copies : 0};
     /* Kernels of vectors are not compared with tiles. */
     if (!cell->row.isa || strcmp(cell->row.isa, "amx") != 0)
-        cell->work.isa_mask = tern__cpu()->isa_mask & ~(1u << TERN__ISA_AMX);
+        cell->work.isa_mask = tern__isa_without_tiles(tern__cpu()->isa_mask);
     cell->operations = cell->work.operations;
     cell->bytes = p->row->operations == 0 ? (double)(p->read_bytes + p->write_bytes) : 0;
     return TERN_OK;

@@ -11,6 +11,11 @@
 #include <tern/program.h>
 #include <tern/tensor.h>
 
+/* M(a, b, rows, columns) for the ternary matrices of BitNet b1.58 2B-4T: attention's q and output, k or v, q, k and v as one, gate
+ * or up, down. */
+#define TERN__2B4T_SHAPES(M, a, b) \
+    M(a, b, 2560, 2560) M(a, b, 640, 2560) M(a, b, 3840, 2560) M(a, b, 6912, 2560) M(a, b, 2560, 6912)
+
 enum { TERN__CASE_OPERANDS = 7, TERN__CASE_RESULTS = 2, TERN__CASE_COPIES = 1024 };
 
 typedef enum tern__operand_role {

@@ -1,13 +1,13 @@
-/* test_choosers.c - what is listed is what plans use: an op has a row in choosers.def if, and only if, rows of kernels.def say that
- * a kernel besides its reference computes it. A row of one table alone would be told by `tern list kernels` and never run, or run
- * and never be told. */
+/* test_choosers.c - what is listed is what plans use: an op has a row TERN_CHOOSER in kernels.def if, and only if, rows TERN_USE or
+ * TERN_FAST say that a kernel besides its reference computes it. One without the other would be told by `tern list kernels` and never
+ * run, or run and never be told. */
 #include "devices/cpu/kernels.h"
 #include "graph/op.h"
 #include "harness.h"
 
 static const bool has_chooser[TERN__OP_COUNT] = {
-#define TERN_CHOOSER(op, function) [TERN__OP_##op] = true,
-#include "devices/cpu/choosers.def"
+#define TERN_CHOOSER(op, chooser, ways) [TERN__OP_##op] = true,
+#include "kernels/kernels.def"
 };
 
 /* Rows of one op are many. */
@@ -15,7 +15,7 @@ static bool is_listed(int op)
 {
     bool listed = false;
 #define TERN_USE(id, family, when) listed = listed || op == TERN__OP_##id;
-#define TERN_FAST(id, kernel, family, loops, when) listed = listed || op == TERN__OP_##id;
+#define TERN_FAST(id, kernel, family, when) listed = listed || op == TERN__OP_##id;
 #include "kernels/kernels.def"
     return listed;
 }

@@ -426,7 +426,7 @@ static const bad_row BAD_ROWS[] = {
     BAD("packed_matmul", "f16[2,3] f32[1,3,16]", "n=3", TERN_DTYPE, "packed_matmul: operand a is f16; accepted: f32"),
     BAD("packed_ternary_matmul", "i8[2,10] u8[1,2,64]", "n=7", TERN_SHAPE, "packed_ternary_matmul: weight [1,2,64] must be [tiles, 3, 64]"),
     BAD("packed_ternary_matmul", "i8[2,10] u8[1,3,64]", "n=70", TERN_SHAPE, "packed_ternary_matmul: weight [1,3,64] does not hold 70 in tiles of 64"),
-    BAD("packed_ternary_matmul", "i8[2,10] u8[1,3,64]", "n=70 form=3", TERN_INVALID_ARGUMENT, "packed_ternary_matmul: form 3 is neither 2 nor 5"),
+    BAD("packed_ternary_matmul", "i8[2,10] u8[1,3,64]", "n=70 form=3", TERN_INVALID_ARGUMENT, "packed_ternary_matmul: form 3 is neither 4 nor 5"),
 
     /* moving data */
     BAD("concat", "f32[2,3] f32[3,3]", "axis=1", TERN_SHAPE, "concat: xs[1] [3,3] does not fit [2,3] but for axis 1"),

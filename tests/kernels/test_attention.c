@@ -1,5 +1,6 @@
 /* test_attention.c - every attention kernel that runs here against the reference, bit for bit: types, ragged sizes, odd
- * strides, several chunks, prompts, padding, special values, guarded memory. And the promise of attention/attention.h: neither
+ * strides, several chunks, prompts, padding, special values, guarded memory. Kernels without fused multiply-adds have bits of their
+ * own, one and the same for all of them, near those of the reference. And the promise of attention/attention.h: neither
  * the split among workers nor blocks, batches and the way in which a prompt was cut change a bit. */
 #include "base/alloc.h"
 #include "call.h"
@@ -76,10 +77,48 @@ static run_as any_way(const tern__kernel_row *row)
                     .variant = {.block = roll(3) ? roll(9) : 0, .split = (int)roll(3) - 1}};
 }
 
-/* Does every kernel give what result 0 holds? On operands as they are, then laid out anew; in order and head by head. */
-static void check_kernels(const call *c, const char *what)
+/* The largest finite |v|. */
+static double largest_value(const call *c)
+{
+    double largest = 0, least_scale = c->n_in > 6 ? INFINITY : 1;
+    for (int64_t i = 0; i < operand_numel(&c->in[2]); i++)
+        if (isfinite(operand_get(&c->in[2], i)))
+            largest = fmax(largest, fabs(operand_get(&c->in[2], i)));
+    for (int64_t i = 0; c->n_in > 6 && i < operand_numel(&c->in[6]); i++)
+        least_scale = fmin(least_scale, operand_get(&c->in[6], i));
+    return largest / least_scale;
+}
+
+/* Is it within `bound` of the reference, and NaN or infinite where that is? */
+static bool is_near(const operand *y, const operand *want, double bound)
+{
+    for (int64_t i = 0; i < operand_numel(want); i++) {
+        const double a = operand_get(y, i), b = operand_get(want, i);
+        if (isfinite(b) ? !(fabs(a - b) <= bound) : isnan(b) ? !isnan(a) : a != b)
+            return false;
+    }
+    return true;
+}
+
+/* Does every kernel give what result 0 holds? On operands as they are, then laid out anew; in order and head by head. Where
+ * products are rounded, too, results may be `rounded` of the largest value away; those of the first such kernel are *own, and the
+ * others have to have the same. */
+static bool is_right(const call *c, bool fused, const operand *y, double rounded, operand *own)
+{
+    if (fused)
+        return operand_same(y, &c->out[0]);
+    if (own->data)
+        return operand_same(y, own);
+    const tern_dtype dtype = c->out[0].type.dtype;
+    const double stored = dtype == TERN_F16 ? 0x1p-10 : dtype == TERN_BF16 ? 0x1p-7 : 0;
+    *own = operand_dense(y);
+    return is_near(y, &c->out[0], (rounded + stored) * largest_value(c));
+}
+
+static void check_kernels(const call *c, const char *what, double rounded)
 {
     int count, ran = 0;
+    operand own = {.data = NULL};
     const tern__kernel_row *rows = tern__kernel_rows(&count);
     for (const tern__kernel_row *row = rows; row < rows + count; row++) {
         if (row->family != TERN__FAMILY_attention || !tern__kernel_runs(row, tern__cpu()->isa_mask))
@@ -96,7 +135,7 @@ static void check_kernels(const call *c, const char *what)
             tern_status status;
             operand y = run_kernel(c, in, as, d, &status);
             CHECK_OK(status);
-            if (!operand_same(&y, &c->out[0]))
+            if (!is_right(c, ((const tern__attention_kernel *)row->kernel)->fused, &y, rounded, &own))
                 harness_fail(__FILE__, __LINE__, "%s, %s, layout %d, in order %d: differs from the reference",
                              row->name, what, layout, as.in_order);
             if (!operand_is_intact(&y))
@@ -107,8 +146,8 @@ static void check_kernels(const call *c, const char *what)
                 operand_free(&in[i]);
         }
     }
-    if (ran == 0)
-        SKIP("this processor has no attention kernel but the reference");
+    CHECK(ran > 0);
+    operand_free(&own);
 }
 
 static void run_reference(call *c)
@@ -189,7 +228,7 @@ TEST(kernels_equal_the_reference)
                  tern_dtype_name(t[0]), tern_dtype_name(t[1]), tern_dtype_name(t[2]), (long long)s.rows,
                  (long long)s.kv_heads, (long long)s.group, (long long)s.d, (long long)s.capacity);
         run_reference(&c);
-        check_kernels(&c, what);
+        check_kernels(&c, what, 1e-4);
         call_free(&c);
     }
 }
@@ -201,7 +240,7 @@ TEST(empty_calls)
     for (int i = 0; i < 3; i++) {
         call c = make_call(shapes[i], TERN_F32, TERN_F16, TERN_F16, VALUES(0, 0), VALUES(2, 3));
         run_reference(&c);
-        check_kernels(&c, "empty");
+        check_kernels(&c, "empty", 0);
         call_free(&c);
     }
 }
@@ -220,7 +259,8 @@ TEST(special_values)
         if (n % 5 == 0)
             operand_set(&c.in[0], roll(s.d), special[roll(6)]);
         run_reference(&c);
-        check_kernels(&c, "special values");
+        /* keys of 6e4 make scores whose last digit is a part of a hundred */
+        check_kernels(&c, "special values", 0.05);
         call_free(&c);
     }
 }

@@ -2,6 +2,7 @@
  * apart, runs longer than a piece, zeros of both signs, infinities and NaN, any split, at every level of instructions, on
  * processors that read one stream best and on others. */
 #include "call.h"
+#include "kernels/reduce/columns.h"
 #include "kernels/select.h"
 #include "one_stream.h"
 

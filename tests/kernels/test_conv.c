@@ -100,7 +100,7 @@ TEST(products_equal_the_reference)
         ran++;
         for (int n = 0; n < 60; n++) {
             call c = random_call();
-            if (!tern__kernel_fuses(row)) {
+            if (!((const tern__gemm_kernel *)row->kernel)->fused) {
                 set_whole(&c);
             } else if (n % 6 == 0) {
                 const double special[] = {INFINITY, -INFINITY, NAN};

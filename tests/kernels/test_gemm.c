@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "guarded.h"
 #include "harness.h"
+#include "kernels/gemm/gemm.h"
 #include "kernels/select.h"
 #include "tensor/half.h"
 
@@ -125,7 +126,7 @@ static void check_product(const tern__kernel_row *row, int64_t m, int64_t n, int
     int64_t wrong = 0;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
-            const float want = chain(&a, &b, i, j, tern__kernel_fuses(row)),
+            const float want = chain(&a, &b, i, j, ((const tern__gemm_kernel *)row->kernel)->fused),
                         got = y.data[i * y.row + j * y.column];
             wrong += memcmp(&want, &got, sizeof want) != 0;
         }
@@ -206,7 +207,7 @@ static void check_half(const tern__kernel_row *row, int64_t m, int64_t n, int64_
     int64_t wrong = 0;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
-            const float want = chain(&a, &b, i, j, tern__kernel_fuses(row)),
+            const float want = chain(&a, &b, i, j, ((const tern__gemm_kernel *)row->kernel)->fused),
                         got = y.data[i * y.row + j * y.column];
             wrong += memcmp(&want, &got, sizeof want) != 0;
         }

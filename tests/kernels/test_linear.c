@@ -10,7 +10,6 @@
 #include "kernels/linear/product.h"
 #include "kernels/select.h"
 #include "kernels/ternary/ternary.h"
-#include "one_stream.h"
 #include "operand.h"
 #include "tensor/blocks.h"
 #include "tensor/half.h"
@@ -91,8 +90,8 @@ static void check_product(const tern__kernel_row *row, tern_dtype dtype, int64_t
                   y_row = n + dice_below(&d, 3);
     const int64_t row_units = tern__row_units(dtype, k) * (int64_t)tern__dtype_unit_bytes(dtype);
     tern__linear_program p;
-    pretend_one_stream(dice_below(&d, 2) == 0);
-    tern__linear_plan(dtype, row->kernel, gemm ? gemm->kernel : NULL, NULL, &x_type, n, true, &p);
+    tern__linear_plan(dtype, row->kernel, gemm ? gemm->kernel : NULL, &x_type, n, true, &p);
+    p.in_order = dice_below(&d, 2) == 0;
     guarded all_packed, all_y, all_scratch;
     uint8_t *weights = random_weights(dtype, n, k, wild),
             *packed = guarded_make(&all_packed, (size_t)(p.tile_bytes * tiles), 0);
@@ -113,7 +112,8 @@ static void check_product(const tern__kernel_row *row, tern_dtype dtype, int64_t
     for (int64_t o = 0; o < n; o++) {
         widen(dtype, weights + o * row_units, k, w);
         for (int64_t i = 0; i < batch; i++)
-            wrong += !same(y[i * y_row + o], chain(x + i * k, w, k, tern__kernel_fuses(row)));
+            wrong += !same(y[i * y_row + o],
+                           chain(x + i * k, w, k, ((const tern__linear_kernel *)row->kernel)->fused));
     }
     if (wrong > 0)
         harness_fail(__FILE__, __LINE__, "%s %s, %d x %d x %d: %d wrong", row->name, tern_dtype_name(dtype),
@@ -169,8 +169,8 @@ static void check_bytes(const tern__kernel_row *row, int64_t batch, int64_t n, i
     const int64_t tiles = tern__linear_tiles(n), stride = tern__ternary_x_stride(k),
                   y_row = n + dice_below(&d, 5);
     tern__linear_program p;
-    pretend_one_stream(dice_below(&d, 2) == 0);
-    tern__linear_plan(TERN_I8, NULL, NULL, row->kernel, &x_type, n, true, &p);
+    tern__linear_plan(TERN_I8, row->kernel, NULL, &x_type, n, true, &p);
+    p.in_order = dice_below(&d, 2) == 0;
     guarded all_packed, all_y, all_prepared;
     uint8_t *packed = guarded_make(&all_packed, (size_t)(p.tile_bytes * tiles), 0);
     int32_t *y = guarded_make(&all_y, (size_t)(batch * y_row) * 4, shift());

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/random.h"
 #include "harness.h"
+#include "kernels/move/move.h"
 #include "kernels/past.h"
 #include "kernels/select.h"
 

@@ -1,6 +1,7 @@
 /* test_pool.c - pools by rows against the reference, bit for bit: both layouts, windows that overlap or leave gaps, padding
  * counted or not, rows longer than a piece, odd strides, zeros of both signs, infinities and NaN, any split. */
 #include "call.h"
+#include "kernels/pool/pool.h"
 #include "kernels/select.h"
 
 static tern__pool_program inner;

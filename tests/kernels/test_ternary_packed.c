@@ -11,7 +11,6 @@
 #include "kernels/select.h"
 #include "kernels/ternary/ternary.h"
 #include "tensor/ternary.h"
-#include "one_stream.h"
 
 enum { GUARD = 64, GUARD_BYTE = 0xa5 };
 
@@ -141,9 +140,10 @@ static bool result_is(const product *p, const int32_t *y, int64_t y_stride, cons
     return true;
 }
 
-static void check_kernel(const tern__ternary_kernel *kernel, const product *p, const uint8_t *packed,
+static void check_kernel(const tern__kernel_row *row, const product *p, const uint8_t *packed,
                          const char *what)
 {
+    const tern__ternary_kernel *kernel = row->kernel;
     const int64_t tile_rows = tern__ternary_tile_rows(kernel->form),
                   tiles = tern__ternary_tiles(kernel->form, p->rows);
     const int64_t y_stride = p->rows + 1 + roll(5), bytes = 2 * GUARD + 4 * p->batch * y_stride;
@@ -154,24 +154,25 @@ static void check_kernel(const tern__ternary_kernel *kernel, const product *p, c
     memset(room, GUARD_BYTE, (size_t)(scratch_bytes + 2 * GUARD));
     for (int64_t begin = 0; begin < tiles;) {
         int64_t end = begin + 1 + roll((uint32_t)(tiles - begin));
-        pretend_one_stream(roll(2) == 0);
-        tern__ternary_multiply(kernel, packed, p->rows, p->columns, begin, end, p->prepared, p->batch,
-                               y + begin * tile_rows, y_stride, NULL, room + GUARD);
+        tern__ternary_multiply(kernel, roll(2) == 0, packed, p->rows, p->columns, begin, end, p->prepared,
+                               p->batch, y + begin * tile_rows, y_stride, NULL, room + GUARD);
         begin = end;
     }
     bool right = result_is(p, y, y_stride, block, bytes);
     for (int i = 0; i < GUARD; i++)
         right = right && room[i] == GUARD_BYTE && room[GUARD + scratch_bytes + i] == GUARD_BYTE;
     if (!right)
-        harness_fail(__FILE__, __LINE__, "%s: %s from %s, rows %lld, columns %lld, batch %lld", kernel->name,
+        harness_fail(__FILE__, __LINE__, "%s: %s from %s, rows %lld, columns %lld, batch %lld", row->name,
                      what, tern_dtype_name(p->dtype), (long long)p->rows, (long long)p->columns,
                      (long long)p->batch);
     tern__free(block);
     tern__free(room);
 }
 
-static const tern__kernel_family family_of[TERN__TERNARY_FORMS] = {TERN__FAMILY_ternary_t2,
-                                                                   TERN__FAMILY_ternary_t5};
+enum { FIRST_FORM = TERN__TERNARY_4, LAST_FORM = TERN__TERNARY_5 };
+
+static const tern__kernel_family family_of[] = {
+    [TERN__TERNARY_4] = TERN__FAMILY_ternary_t2, [TERN__TERNARY_5] = TERN__FAMILY_ternary_t5};
 
 static void check_product(int64_t rows, int64_t columns, int64_t batch, fill w, fill x)
 {
@@ -180,12 +181,12 @@ static void check_product(int64_t rows, int64_t columns, int64_t batch, fill w, 
     char what[64];
     snprintf(what, sizeof what, "x %s, w %s", fill_names[x], fill_names[w]);
     product p = product_make(roll(2) ? TERN_T2 : TERN_T5, rows, columns, batch, w, x);
-    for (int form = 0; form < TERN__TERNARY_FORMS; form++) {
+    for (int form = FIRST_FORM; form <= LAST_FORM; form++) {
         uint8_t *packed = packed_make(&p, (tern__ternary_form)form);
         for (int k = 0; k < count; k++) {
             const tern__kernel_row *row = &rows_of_table[k];
             if (row->family == family_of[form] && tern__kernel_runs(row, tern__cpu()->isa_mask))
-                check_kernel(row->kernel, &p, packed, what);
+                check_kernel(row, &p, packed, what);
         }
         tern__free(packed);
     }
@@ -277,7 +278,7 @@ TEST(plain_activations)
                 !tern__kernel_runs(row, tern__cpu()->isa_mask) ||
                 !tern__ternary_reads_plain(row->kernel, x, stride, columns))
                 continue;
-            const tern__ternary_form form = five ? TERN__TERNARY_5 : TERN__TERNARY_2;
+            const tern__ternary_form form = five ? TERN__TERNARY_5 : TERN__TERNARY_4;
             uint8_t *packed = packed_make(&p, form),
                     *scratch = aligned_bytes((int64_t)tern__ternary_scratch_bytes());
             const int64_t bytes = 2 * GUARD + 4 * batch * p.rows;
@@ -306,8 +307,8 @@ TEST(plain_activations)
 /* Canonical bytes to packed bytes to codes, by the words of the header. */
 TEST(packed_bytes_are_as_documented)
 {
-    static const int place[TERN__TERNARY_FORMS][5] = {{1, 4, 16, 64, 0}, {1, 3, 9, 28, 84}};
-    for (int f = 0; f < TERN__TERNARY_FORMS; f++) {
+    static const int place[][5] = {[4] = {1, 4, 16, 64}, [5] = {1, 3, 9, 28, 84}};
+    for (int f = FIRST_FORM; f <= LAST_FORM; f++) {
         tern__ternary_form form = (tern__ternary_form)f;
         product p = product_make(TERN_T5, 131, 43, 1, RANDOM, RANDOM);
         uint8_t *packed = packed_make(&p, form);
@@ -318,7 +319,7 @@ TEST(packed_bytes_are_as_documented)
                     in = byte % tern__ternary_tile_bytes(p.columns);
             int64_t column = in / 64 * 4 + in % 4;
             int want = 0;
-            for (int plane = 0; plane < tern__ternary_planes(form); plane++) {
+            for (int plane = 0; plane < f; plane++) {
                 int64_t row = tile * tile_rows + plane * 16 + in % 64 / 4;
                 if (row < p.rows && column < p.columns)
                     want += place[form][plane] * (p.w[row * p.columns + column] + 1);
@@ -333,26 +334,24 @@ TEST(packed_bytes_are_as_documented)
 TEST(sizes_are_checked)
 {
     size_t bytes = 7;
-    CHECK(tern__ternary_packed_bytes(TERN__TERNARY_2, 65, 5, &bytes));
+    CHECK(tern__ternary_packed_bytes(TERN__TERNARY_4, 65, 5, &bytes));
     CHECK_EQ(bytes, 2 * 2 * 64);
     CHECK(tern__ternary_packed_bytes(TERN__TERNARY_5, 0, 5, &bytes));
     CHECK_EQ(bytes, 0);
-    CHECK(!tern__ternary_packed_bytes(TERN__TERNARY_2, -1, 5, &bytes));
-    CHECK(!tern__ternary_packed_bytes(TERN__TERNARY_2, INT64_MAX, INT64_MAX, &bytes));
+    CHECK(!tern__ternary_packed_bytes(TERN__TERNARY_4, -1, 5, &bytes));
+    CHECK(!tern__ternary_packed_bytes(TERN__TERNARY_4, INT64_MAX, INT64_MAX, &bytes));
     CHECK(!tern__ternary_packed_bytes(TERN__TERNARY_5, 1, INT64_MAX, &bytes));
 }
 
 /* A cap hides the kernels above it, and something remains for every level. */
 TEST(selection_follows_the_cap)
 {
-    for (int form = 0; form < TERN__TERNARY_FORMS; form++) {
+    for (int form = FIRST_FORM; form <= LAST_FORM; form++) {
         for (int cap = 0; cap < TERN__ISA_COUNT; cap++) {
             uint32_t mask = tern__isa_mask_capped(tern__cpu(), (tern__isa)cap);
-            const tern__ternary_kernel *kernel = tern__ternary_select((tern__ternary_form)form, mask);
-            const tern__kernel_row *row = tern__kernel_select(family_of[form], mask);
-            CHECK_EQ(kernel->form, form);
-            CHECK(kernel == row->kernel);
-            CHECK_STR(kernel->name, row->name);
+            const tern__kernel_row *row = tern__ternary_row((tern__ternary_form)form, mask);
+            CHECK_EQ(((const tern__ternary_kernel *)row->kernel)->form, form);
+            CHECK_EQ(row->family, family_of[form]);
             CHECK((mask >> row->isa & 1) != 0);
         }
     }

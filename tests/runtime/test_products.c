@@ -10,6 +10,7 @@
 #include "caps.h"
 #include "graph/node.h"
 #include "harness.h"
+#include "kernels/gemm/gemm.h"
 #include "kernels/select.h"
 
 static uint64_t rolls;
@@ -35,7 +36,7 @@ static bool has_fused(const char *cpu)
     tern__isa_parse(cpu, &cap);
     const tern__kernel_row *row =
         tern__kernel_select(TERN__FAMILY_gemm_f32, tern__isa_mask_capped(tern__cpu(), cap));
-    return !row || tern__kernel_fuses(row);
+    return !row || ((const tern__gemm_kernel *)row->kernel)->fused;
 }
 
 /* With full mantissas: products are rounded, so that every other order of sums has other bits. */

@@ -109,6 +109,12 @@ static tern_tensor *matmul(tern_tensor *x)
     return tern_matmul(x, weights(x, 2, (int64_t[]){300, 129}), false, false);
 }
 
+static tern_tensor *matmul_f64(tern_tensor *x)
+{
+    tern_tensor *w = tern_cast(weights(x, 2, (int64_t[]){300, 129}), TERN_F64);
+    return tern_matmul(tern_cast(x, TERN_F64), w, false, false);
+}
+
 static tern_tensor *matmul_and_more(tern_tensor *x)
 {
     return tern_softmax(tern_gelu(matmul(x)), -1);
@@ -228,6 +234,7 @@ static const struct op_case {
     {"max of long rows", max_of_rows, 2, {6, (1 << 20) + 77}, true, true},
     {"argmax", argmax, 2, {130, 1100}, true, true},
     {"matmul", matmul, 2, {257, 300}, true, true},
+    {"matmul f64", matmul_f64, 2, {257, 300}, true, true},
     {"matmul, gelu and softmax", matmul_and_more, 2, {257, 300}, true, true},
     {"linear f16", linear_half, 2, {37, 300}, true, true},
     {"linear q8_0", linear_q8, 2, {37, 512}, true, true},

@@ -25,12 +25,6 @@ tern_status tern__cpu_attention(const tern__target *target, const tern__call *ca
     tern__attention_program p;
     if (!tern__cpu_attention_plan(target, call, tern__cpu_attention_variant(candidate), &row, &p))
         return TERN_OK;
-    *out = (tern__choice){.kernel = p.split ? &by_chunks : &by_rows,
-                          .name = row->name,
-                          .isa = tern__isa_name(row->isa),
-                          .scratch_bytes = tern__cpu_scratch(p.scratch_bytes),
-                          .shared_bytes = p.shared_bytes,
-                          .work = p.work};
-    *found = true;
-    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
+    *out = (tern__choice){.scratch_bytes = p.scratch_bytes, .shared_bytes = p.shared_bytes, .work = p.work};
+    return tern__cpu_chosen(p.split ? &by_chunks : &by_rows, row, &p, sizeof p, arena, out, found);
 }

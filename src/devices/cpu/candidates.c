@@ -121,6 +121,18 @@ static int attention_candidates(const tern__target *target, const tern__call *ca
     return n;
 }
 
+static int none_candidates(const tern__target *target, const tern__call *call, int most, tern__candidate *out)
+{
+    (void)target, (void)call, (void)most, (void)out;
+    return 0;
+}
+
+static int (*const ways_of[TERN__OP_COUNT])(const tern__target *target, const tern__call *call, int most,
+                                            tern__candidate *out) = {
+#define TERN_CHOOSER(op, chooser, ways) [TERN__OP_##op] = ways##_candidates,
+#include "kernels/kernels.def"
+};
+
 int tern__cpu_candidates(const tern__target *target, const tern__call *call, int most, tern__candidate *out)
 {
     const tern__row_program *program = NULL;
@@ -132,10 +144,8 @@ int tern__cpu_candidates(const tern__target *target, const tern__call *call, int
             TERN_OK &&
         program)
         n = row_candidates(program, call, most, out);
-    else if (tern__op_code(call->op) == TERN__OP_attention)
-        n = attention_candidates(target, call, most, out);
-    else
-        n = product_candidates(target, call, most, out);
+    else if (ways_of[tern__op_code(call->op)])
+        n = ways_of[tern__op_code(call->op)](target, call, most, out);
     tern__arena_free(&arena);
     return n;
 }

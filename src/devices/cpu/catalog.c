@@ -9,7 +9,7 @@
 #include "devices/cpu/cpu.h"
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/library.h"
-#include "devices/cpu/products.h"
+#include "devices/cpu/packing.h"
 #include "devices/cpu/regions.h"
 #include "kernels/select.h"
 
@@ -65,14 +65,14 @@ static bool rival_runs(const rival *r, uint32_t mask)
     return r->row ? tern__kernel_runs(r->row, mask) : (mask >> r->isa & 1) != 0;
 }
 
-/* The place of the last that runs; -1: none does, or its loops are not fused as they must be. */
-static int best_of(int group, bool fused, uint32_t mask)
+/* The place of the last that runs; -1: none does. */
+static int best_of(int group, uint32_t mask)
 {
     int best = -1;
     rival r;
     for (int i = 0; rival_at(group, i, &r); i++)
         if (rival_runs(&r, mask))
-            best = fused && !tern__kernel_fuses(r.row) ? -1 : i;
+            best = i;
     return best;
 }
 
@@ -83,9 +83,8 @@ enum { TEXT = 800, SHORT = 96 };
 /* What is told under one cap. Written when that is first asked about: Linux is asked for the tiles of AMX only by who may use them. */
 typedef struct cap_texts {
     bool written;
-    char chosen[256]; /* of kernels.def, space-separated */
-    char group[GROUPS][2]
-              [TEXT]; /* which runs, and what was passed over; [1]: of those that fuse multiply-adds */
+    char chosen[256];         /* of kernels.def, space-separated */
+    char group[GROUPS][TEXT]; /* which runs, and what was passed over */
     char stronger[GROUPS][SHORT], above[SHORT], features[64];
 } cap_texts;
 
@@ -133,9 +132,9 @@ static const char *obstacle(const rival *r, limits l)
     return r->feature && l.cap.without & TERN__ISA_FEATURE_BIT(r->feature) ? taken[r->feature] : NULL;
 }
 
-static void write_group(int group, bool fused, limits l, char *to)
+static void write_group(int group, limits l, char *to)
 {
-    const int best = best_of(group, fused, l.mask);
+    const int best = best_of(group, l.mask);
     char room[SHORT];
     rival r;
     if (best < 0)
@@ -143,9 +142,8 @@ static void write_group(int group, bool fused, limits l, char *to)
     else if (rival_at(group, best, &r))
         add(to, TEXT, "%s is the strongest that runs", label(&r, room));
     for (int i = best + 1; rival_at(group, i, &r); i++) {
-        const char *why = obstacle(&r, l);
         add(to, TEXT, "%s%s (%s)", i == best + 1 ? "; passed over: " : ", ", label(&r, room),
-            why ? why : "it rounds products before it adds them");
+            obstacle(&r, l));
     }
 }
 
@@ -182,10 +180,8 @@ static const cap_texts *texts_of(limits l)
         for (int group = 0; group < GROUPS; group++) {
             char room[SHORT];
             rival best;
-            write_group(group, false, l, t->group[group][0]);
-            if (group < TABLES)
-                write_group(group, true, l, t->group[group][1]);
-            if (!rival_at(group, best_of(group, false, l.mask), &best))
+            write_group(group, l, t->group[group]);
+            if (!rival_at(group, best_of(group, l.mask), &best))
                 continue;
             snprintf(t->stronger[group], SHORT, "%.60s is stronger and runs too", label(&best, room));
             if (best.row)
@@ -247,7 +243,7 @@ static bool is_next(int *left)
 static tern_kernel_info rival_entry(tern__opcode op, int group, int i, const char *when, limits l)
 {
     const cap_texts *t = texts_of(l);
-    const int best = best_of(group, false, l.mask);
+    const int best = best_of(group, l.mask);
     rival r;
     rival_at(group, i, &r);
     const char *why = obstacle(&r, l);
@@ -257,7 +253,7 @@ static tern_kernel_info rival_entry(tern__opcode op, int group, int i, const cha
                               .when = when,
                               .usable = rival_runs(&r, l.mask),
                               .chosen = i == best,
-                              .why = i == best ? t->group[group][0]
+                              .why = i == best ? t->group[group]
                                      : why     ? why
                                                : t->stronger[group]};
 }
@@ -287,7 +283,7 @@ static tern_kernel_info fast_entry(const tern__cpu_fast *fast, limits l)
                               .chosen = runs,
                               .why = fast->family == TERN__KERNEL_FAMILIES
                                          ? "plain C, faster than the reference"
-                                         : texts_of(l)->group[fast->family][fast->needs_fused]};
+                                         : texts_of(l)->group[fast->family]};
 }
 
 /* The reference is what runs if nothing else does: then the texts of the others say why. */
@@ -304,8 +300,9 @@ static tern_kernel_info reference_entry(tern__opcode op, limits l)
         why = fast_entry(fast, l).why;
     }
     for (int k = 0; (use = tern__cpu_use_of(op, k)); k++) {
-        others = others || best_of((int)use->family, false, l.mask) >= 0;
-        why = texts_of(l)->group[use->family][0];
+        others = others || best_of((int)use->family, l.mask) >= 0;
+        if (k == 0) /* what most calls would run on stands first */
+            why = texts_of(l)->group[use->family];
     }
     return (tern_kernel_info){.name = kernel->name,
                               .op = tern__ops[op].name,
@@ -332,7 +329,7 @@ static bool list_op(tern__opcode op, limits l, int *i, tern_kernel_info *out)
         }
     /* An op by itself is a row program of one. */
     if (tern__row_knows(op) && is_next(i)) {
-        *out = rival_entry(op, TABLES, best_of(TABLES, false, l.mask),
+        *out = rival_entry(op, TABLES, best_of(TABLES, l.mask),
                            "what row programs have instructions for, along the last axis", l);
         return true;
     }

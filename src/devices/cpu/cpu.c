@@ -11,8 +11,9 @@
 #include "devices/cpu/cost.h"
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/library.h"
-#include "devices/cpu/products.h"
+#include "devices/cpu/packing.h"
 #include "devices/cpu/regions.h"
+#include "kernels/move/move.h"
 #include "kernels/select.h"
 
 extern const tern__device_ops tern__device_cpu;
@@ -30,6 +31,16 @@ tern_status tern__cpu_keep(tern__arena *arena, const void *program, size_t bytes
     return TERN_OK;
 }
 
+tern_status tern__cpu_chosen(const tern__kernel *kernel, const tern__kernel_row *row, const void *program,
+                             size_t bytes, tern__arena *arena, tern__choice *out, bool *found)
+{
+    out->kernel = kernel;
+    out->name = row->name;
+    out->isa = tern__isa_name(row->isa);
+    *found = true;
+    return tern__cpu_keep(arena, program, bytes, &out->program);
+}
+
 static bool fuses(const tern__target *target, const tern__call *call)
 {
     return tern__cpu_has_rows(call, tern__rowop_tables(target->isa_mask));
@@ -45,9 +56,15 @@ static bool moves(const tern__call *call, const tern__kernel *kernel)
 }
 
 static tern__cpu_chooser *const choosers[TERN__OP_COUNT] = {
-#define TERN_CHOOSER(op, function) [TERN__OP_##op] = function,
-#include "devices/cpu/choosers.def"
+#define TERN_CHOOSER(op, chooser, ways) [TERN__OP_##op] = tern__cpu_##chooser,
+#include "kernels/kernels.def"
 };
+
+/* What a call asks of the plan's arena: nothing, where the device lends it what it needs. */
+static size_t own_scratch(const void *program, size_t bytes)
+{
+    return program && bytes <= TERN__CPU_SCRATCH_BYTES ? 0 : bytes;
+}
 
 static tern_status choose(const tern__target *target, const tern__call *call,
                           const tern__candidate *candidate, tern__arena *arena, tern__choice *out)
@@ -65,7 +82,7 @@ static tern_status choose(const tern__target *target, const tern__call *call,
                               .name = row_kernel.name,
                               .isa = tern__isa_name(rows->isa),
                               .rows = true,
-                              .scratch_bytes = tern__cpu_scratch(program->scratch_bytes),
+                              .scratch_bytes = own_scratch(program, program->scratch_bytes),
                               .program = program,
                               .work = program->work};
         return TERN_OK;
@@ -74,8 +91,10 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     bool found = false;
     if (choosers[op])
         TERN_TRY(choosers[op](target, call, candidate, arena, out, &found));
-    if (found)
+    if (found) {
+        out->scratch_bytes = own_scratch(out->program, out->scratch_bytes);
         return TERN_OK;
+    }
     const tern__kernel *kernel = tern__cpu_reference(op);
     TERN__FAIL_IF(!kernel, TERN_UNSUPPORTED, "%s: the CPU has no kernel for it", call->op->name);
     if (moves(call, kernel)) {

@@ -9,9 +9,10 @@
 #include "devices/device.h"
 #include "kernels/kernel.h"
 #include "kernels/row/rowops.h"
+#include "kernels/select.h"
 
-/* Scratch that the device has for each worker. Programs that need more (very long rows) take it from the plan's arena.
- * A product with an epilogue makes do with it. */
+/* Scratch that the device has for each worker, and lends to calls that have a program. Those that need more (very long rows) take it
+ * from the plan's arena, as those without a program do. A product with an epilogue makes do with it. */
 enum { TERN__CPU_SCRATCH_BYTES = 3 << 19 };
 
 /* How many pieces of a worker's share have been claimed (parts.c). */
@@ -60,23 +61,22 @@ int64_t tern__cpu_part_begin(const tern__cpu_work *work, int part);
 tern_status tern__cpu_run(tern__device *device, const tern__plan *plan, tern__code *code,
                           const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done);
 
-/* What a choice asks of the plan's arena where a call needs so many bytes of scratch: nothing, if the device's own do. */
-static inline size_t tern__cpu_scratch(size_t bytes)
-{
-    return bytes <= TERN__CPU_SCRATCH_BYTES ? 0 : bytes;
-}
-
 /* Makes a copy of a program that lives as long as the plan. */
 tern_status tern__cpu_keep(tern__arena *arena, const void *program, size_t bytes, const void **out);
 
-/* Chooses a kernel for a call of an op whose row of choosers.def it is: *out is filled and *found set, or both stay as they are
- * (false) where only the reference kernel will do. `candidate`: how, of what tern__cpu_candidates listed; NULL: as usual. */
+/* What choosers end with: *out, which has scratch and work already, is `kernel` on a row of kernels.def with a copy of its program. */
+tern_status tern__cpu_chosen(const tern__kernel *kernel, const tern__kernel_row *row, const void *program,
+                             size_t bytes, tern__arena *arena, tern__choice *out, bool *found);
+
+/* Chooses a kernel for a call of an op whose row TERN_CHOOSER of kernels.def it is: *out is filled and *found set, or both stay as
+ * they are (false) where only the reference kernel will do. `scratch_bytes` is what a call needs, wherever it comes from.
+ * `candidate`: how, of what tern__cpu_candidates listed; NULL: as usual. */
 typedef tern_status tern__cpu_chooser(const tern__target *target, const tern__call *call,
                                       const tern__candidate *candidate, tern__arena *arena, tern__choice *out,
                                       bool *found);
 
-#define TERN_CHOOSER(op, function) tern__cpu_chooser function;
-#include "devices/cpu/choosers.def"
+#define TERN_CHOOSER(op, chooser, ways) tern__cpu_chooser tern__cpu_##chooser;
+#include "kernels/kernels.def"
 
 /* Does it reduce rows so long that workers share each (TERN__LONGEST_ROW)? Then it is no row program. */
 bool tern__cpu_shares_rows(const tern__call *call);

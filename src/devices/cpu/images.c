@@ -31,7 +31,7 @@ static tern_status choose_conv(const tern__target *target, const tern__cpu_fast 
     *out = (tern__choice){.kernel = &fast->kernel,
                           .name = fast->kernel.name,
                           .isa = tern__isa_name(row->isa),
-                          .scratch_bytes = tern__cpu_scratch(p.scratch_bytes),
+                          .scratch_bytes = p.scratch_bytes,
                           .work = p.work};
     *found = true;
     return tern__cpu_keep(arena, &p, sizeof p, &out->program);

@@ -35,19 +35,16 @@ size_t tern__cpu_reference_scratch(const tern__call *call)
     return rule ? rule(call->n_in, call->in, call->attrs) : 0;
 }
 
-#define TERN_FAST(op, name, loops, fused, when) TERN__KERNEL(name);
+#define TERN_FAST(op, name, family, when) TERN__KERNEL(name);
 #include "kernels/kernels.def"
 
 #define TERN__FAMILY_none TERN__KERNEL_FAMILIES
-#define TERN__LOOPS_ANY false
-#define TERN__LOOPS_FUSED true
 
 static const tern__cpu_fast fast_ones[] = {
-#define TERN_FAST(of, function, loops, fused, calls)        \
+#define TERN_FAST(of, function, whose, calls)               \
     {.op = TERN__OP_##of,                                   \
      .kernel = {.name = #function, .run = tern_##function}, \
-     .family = TERN__FAMILY_##loops,                        \
-     .needs_fused = TERN__LOOPS_##fused,                    \
+     .family = TERN__FAMILY_##whose,                        \
      .when = calls},
 #include "kernels/kernels.def"
 };
@@ -63,12 +60,11 @@ const tern__cpu_fast *tern__cpu_fast_of(tern__opcode op, int i)
 bool tern__cpu_fast_runs(const tern__cpu_fast *fast, uint32_t isa_mask, const tern__kernel_row **row)
 {
     *row = fast->family == TERN__KERNEL_FAMILIES ? NULL : tern__kernel_select(fast->family, isa_mask);
-    return fast->family == TERN__KERNEL_FAMILIES ||
-           (*row && (!fast->needs_fused || tern__kernel_fuses(*row)));
+    return fast->family == TERN__KERNEL_FAMILIES || *row;
 }
 
 static const tern__cpu_use uses[] = {
-#define TERN_USE(of, loops, calls) {.op = TERN__OP_##of, .family = TERN__FAMILY_##loops, .when = calls},
+#define TERN_USE(of, whose, calls) {.op = TERN__OP_##of, .family = TERN__FAMILY_##whose, .when = calls},
 #include "kernels/kernels.def"
 };
 

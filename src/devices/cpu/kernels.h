@@ -17,7 +17,6 @@ typedef struct tern__cpu_fast {
     tern__opcode op;
     tern__kernel kernel;
     tern__kernel_family family; /* whose loops it computes with; TERN__KERNEL_FAMILIES: none */
-    bool needs_fused;           /* only loops with fused multiply-adds do */
     const char *when;           /* which calls it is for */
 } tern__cpu_fast;
 

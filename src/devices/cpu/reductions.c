@@ -91,7 +91,7 @@ static bool fits(const tern__call *call, tern__choice *out)
         if (!tern__softmax_columns_fit(x, axes))
             return false;
         out->work = tern__softmax_columns_work(x, axes);
-        out->scratch_bytes = tern__cpu_scratch(tern__softmax_columns_scratch());
+        out->scratch_bytes = tern__softmax_columns_scratch();
         return true;
     case TERN__OP_argmax:
     case TERN__OP_argmin:

@@ -37,13 +37,8 @@ static tern_status choose_topk(const tern__target *target, const tern__call *cal
         x->shape[axis_of(&call->attrs[1], x->rank)] >= INT32_MAX)
         return TERN_OK;
     const tern__topk_program p = {.kernel = row->kernel, .rows = tern__rowop_tables(target->isa_mask)};
-    *out = (tern__choice){.kernel = &topk,
-                          .name = row->name,
-                          .isa = tern__isa_name(row->isa),
-                          .scratch_bytes = (size_t)call->attrs[0].i * sizeof(uint64_t),
-                          .work = -1};
-    *found = true;
-    return tern__cpu_keep(arena, &p, sizeof p, &out->program);
+    *out = (tern__choice){.scratch_bytes = (size_t)call->attrs[0].i * sizeof(uint64_t), .work = -1};
+    return tern__cpu_chosen(&topk, row, &p, sizeof p, arena, out, found);
 }
 
 tern_status tern__cpu_sorting(const tern__target *target, const tern__call *call,

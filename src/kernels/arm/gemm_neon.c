@@ -7,6 +7,7 @@ typedef float32x4_t vec;
 #define V_STORE(p, x) vst1q_f32(p, x)
 #define V_SET1(p) vld1q_dup_f32(p)
 #define V_ZERO() vdupq_n_f32(0)
+#define FUSED 1
 #define V_MULTIPLY_ADD(a, b, c) vfmaq_f32(c, a, b)
 #define V_LOAD_F16(p) vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)))
 #define ROWS 6

@@ -31,6 +31,7 @@ static inline __attribute__((always_inline)) uint16x4_t four_halves(const uint8_
 #define V_ZERO() vdupq_n_f32(0)
 #define V_NUMBER(c) vdupq_n_f32(c)
 #define I_NUMBER(c) vdupq_n_u32((uint32_t)(c))
+#define FUSED 1
 #define V_MULTIPLY_ADD(a, b, c) vfmaq_f32(c, a, b)
 #define V_SCALE(s, c, m, n) ((void)(n), vfmaq_f32(c, s, m))
 #define V_HALVES(p) vcvt_f32_f16(vreinterpret_f16_u16(four_halves(p)))

@@ -2,5 +2,5 @@
 #define DOTPROD 0
 #include "kernels/arm/ternary_vectors.h"
 
-TERN__TERNARY_NEON_KERNEL(ternary_t2__neon, 2, 4)
-TERN__TERNARY_NEON_KERNEL(ternary_t5__neon, 5, 5)
+TERN__TERNARY_NEON_KERNEL(ternary_t2__neon, 4)
+TERN__TERNARY_NEON_KERNEL(ternary_t5__neon, 5)

@@ -2,5 +2,5 @@
 #define DOTPROD 1
 #include "kernels/arm/ternary_vectors.h"
 
-TERN__TERNARY_NEON_KERNEL(ternary_t2__neondot, 2, 4)
-TERN__TERNARY_NEON_KERNEL(ternary_t5__neondot, 5, 5)
+TERN__TERNARY_NEON_KERNEL(ternary_t2__neondot, 4)
+TERN__TERNARY_NEON_KERNEL(ternary_t5__neondot, 5)

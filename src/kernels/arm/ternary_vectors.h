@@ -12,6 +12,7 @@
 #include <arm_neon.h>
 #include <string.h>
 
+#include "kernels/ternary/ternary.h"
 #include "kernels/select.h"
 #include "kernels/ternary/scaled.h"
 
@@ -94,7 +95,7 @@ INLINE void put(const tern__ternary_call *call, int i, int row, sums_t sums)
 
 /* ---- codes ------------------------------------------------------------------------------------------- */
 
-INLINE planes decode_2(uint8x16_t v)
+INLINE planes decode_4(uint8x16_t v)
 {
     const uint8x16_t three = vdupq_n_u8(3);
     return (planes){vreinterpretq_s8_u8(vandq_u8(v, three)),
@@ -228,21 +229,20 @@ INLINE void multiply(const tern__ternary_call *call, int planes_count)
 
 /* ---- one kernel per form ----------------------------------------------------------------------------- */
 
-#define TERN__TERNARY_NEON_KERNEL(NAME, F, P)                                    \
+#define TERN__TERNARY_NEON_KERNEL(NAME, F)                                       \
     static void direct_##F(const tern__ternary_call *call)                       \
     {                                                                            \
-        direct(call, P, decode_##F, DOTPROD ? 2 : 1);                            \
+        direct(call, F, decode_##F, DOTPROD ? 2 : 1);                            \
     }                                                                            \
     static void unpack_##F(const uint8_t *packed, int64_t quads, uint8_t *panel) \
     {                                                                            \
-        unpack(packed, quads, panel, P, decode_##F);                             \
+        unpack(packed, quads, panel, F, decode_##F);                             \
     }                                                                            \
     static void multiply_##F(const tern__ternary_call *call)                     \
     {                                                                            \
-        multiply(call, P);                                                       \
+        multiply(call, F);                                                       \
     }                                                                            \
     const tern__ternary_kernel tern__##NAME = {                                  \
-        .name = #NAME,                                                           \
         .form = TERN__TERNARY_##F,                                               \
         .direct_limit = 1,                                                       \
         .direct_batch = 1,                                                       \

@@ -16,8 +16,9 @@
  *
  * and the result is mix / sum, and one and the same NaN if that is none: which of several NaN an operation hands on is not
  * promised by any processor. Nothing of it depends on other rows, on how rows are batched, on how a prompt was cut or on who
- * computes which chunk: the bits are always the same, on all kernels, and those of ref/attention.c. e^x is vector_math.h's,
- * within 2 ULP. */
+ * computes which chunk: the bits are always the same, on all kernels with fused multiply-adds, and those of ref/attention.c. Kernels
+ * without them round each product before they add it, and have the same bits among themselves. e^x is vector_math.h's, within
+ * 2 ULP. */
 #ifndef TERN_KERNELS_ATTENTION_H
 #define TERN_KERNELS_ATTENTION_H
 
@@ -48,7 +49,8 @@ typedef struct tern__attention_rows {
 } tern__attention_rows;
 
 typedef struct tern__attention_kernel {
-    const char *name; /* "attention__avx512" */
+    bool
+        fused; /* multiply-adds are; else products are rounded, too, as they are by ref/ where it has no other way */
     /* to[r * padded + i] = row r, element i, in f32; zeros from d to the multiple of 16 that is `padded`. */
     void (*widen)(const tern__attention_rows *rows, int64_t d, int64_t padded, float *to);
     /* scores[j * scores_row + t] = dot of q + j * d and row t of k, for j < queries; d % 16 = 0. */

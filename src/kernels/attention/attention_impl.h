@@ -1,5 +1,5 @@
-/* attention_impl.h - the inner kernels of attention.h, for one instruction set with fused multiply-adds. A file in x86/ or
- * arm/ defines TERN__LANES and what row/vector.h lets it define, then
+/* attention_impl.h - the inner kernels of attention.h, for one instruction set. A file of its own defines TERN__LANES and what
+ * row/vector.h lets it define, then
  *
  *     SCORE_QUERIES, SCORE_KEYS    queries and keys of a tile of dots whose sums stay in registers
  *     MIX_VECTORS                  vectors of a tile of SHARE mixes that stay in registers
@@ -328,7 +328,7 @@ static void merge(float *max, float *sum, float *mixed, float chunk_max, float c
 
 #define TERN__ATTENTION_KERNEL(suffix)                         \
     const tern__attention_kernel tern__attention__##suffix = { \
-        .name = "attention__" #suffix,                         \
+        .fused = V_FUSED,                                      \
         .widen = widen,                                        \
         .score = score,                                        \
         .soften = soften,                                      \

@@ -59,9 +59,9 @@ enum {
 typedef void (*tern__gemm_unpack_fn)(const void *from, int64_t n, float *to);
 
 typedef struct tern__gemm_kernel {
-    const char *name; /* "gemm_f32__avx512" */
-    int columns;      /* of a tile: at most TERN__GEMM_MAX_COLUMNS, TERN__GEMM_MAX_VECTORS vectors */
-    int vector;       /* columns that are computed together */
+    bool fused;  /* multiply-adds are; else products are rounded before they are added */
+    int columns; /* of a tile: at most TERN__GEMM_MAX_COLUMNS, TERN__GEMM_MAX_VECTORS vectors */
+    int vector;  /* columns that are computed together */
     int rows[TERN__GEMM_MAX_VECTORS]; /* most rows of a tile of 1, 2 .. vectors, if a_k is 1 */
     int wide_rows;                    /* most rows of `wide` */
     int across_rows;                  /* of `across` */

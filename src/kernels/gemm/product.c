@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/cpu.h"
+#include "kernels/gemm/matrices.h"
 #include "kernels/row/epilogue.h"
 #include "tensor/convert.h"
 
@@ -99,61 +100,8 @@ void tern__gemm_plan_packed(const tern__gemm_kernel *kernel, const tern__type *w
 
 /* ---- operands ---- */
 
-/* One operand as matrices: vectors have got their axis of size 1. */
-typedef struct matrices {
-    const tern__buffer *buffer;
-    int batch_rank;
-    int64_t rows; /* of one matrix */
-    int64_t row_stride, column_stride;
-} matrices;
-
-static matrices matrices_of(const tern__buffer *x, bool is_matrix, bool transposed, bool is_row)
-{
-    const int rank = x->type->rank;
-    matrices o = {.buffer = x, .rows = 1};
-    if (!is_matrix) {
-        o.row_stride = is_row ? 0 : x->strides[rank - 1];
-        o.column_stride = is_row ? x->strides[rank - 1] : 0;
-        o.rows = is_row ? 1 : x->type->shape[rank - 1];
-        return o;
-    }
-    const int rows = transposed ? rank - 1 : rank - 2, columns = 2 * rank - 3 - rows;
-    o.batch_rank = rank - 2;
-    o.rows = x->type->shape[rows];
-    o.row_stride = x->strides[rows];
-    o.column_stride = x->strides[columns];
-    return o;
-}
-
-/* y has lost the axes that vectors do not have. */
-static matrices result_of(const tern__buffer *y, bool a_is_matrix, bool b_is_matrix)
-{
-    matrices o = {.buffer = y, .rows = 1, .batch_rank = y->type->rank - a_is_matrix - b_is_matrix};
-    if (a_is_matrix) {
-        o.rows = y->type->shape[o.batch_rank];
-        o.row_stride = y->strides[o.batch_rank];
-    }
-    if (b_is_matrix)
-        o.column_stride = y->strides[y->type->rank - 1];
-    return o;
-}
-
-/* First element of x's matrix for batch `batch` of y. */
-static void *matrix_at(const matrices *x, const matrices *y, int64_t batch)
-{
-    int64_t offset = 0;
-    for (int d = y->batch_rank - 1; d >= 0; d--) {
-        const int64_t size = y->buffer->type->shape[d];
-        const int own = d - (y->batch_rank - x->batch_rank);
-        if (own >= 0 && x->buffer->type->shape[own] != 1)
-            offset += batch % size * x->buffer->strides[own];
-        batch /= size;
-    }
-    return (char *)x->buffer->data + offset * (int64_t)tern__dtype_unit_bytes(x->buffer->type->dtype);
-}
-
 /* Do the rows of all matrices lie a row's stride apart, as if they were one? */
-static bool is_one_matrix(const matrices *x, const matrices *y)
+static bool is_one_matrix(const tern__matrices *x, const tern__matrices *y)
 {
     int64_t apart = x->rows * x->row_stride;
     if (x->batch_rank < y->batch_rank)
@@ -172,7 +120,7 @@ static bool is_one_matrix(const matrices *x, const matrices *y)
 
 typedef struct product {
     const tern__gemm_program *p;
-    matrices a, b, y;
+    tern__matrices a, b, y;
     const tern__buffer *packed;     /* instead of b, or NULL */
     int64_t rows;                   /* of y that lie in one matrix: those of all batches if they are one */
     int64_t y_row, y_column;        /* strides of y as multiplied */
@@ -191,12 +139,12 @@ static void multiply(const product *o, const part *to, int64_t batch, int64_t be
                      int64_t tile_begin, int64_t tile_end)
 {
     const tern__gemm_program *p = o->p;
-    const matrices *a = p->turned ? &o->b : &o->a, *b = p->turned ? &o->a : &o->b;
+    const tern__matrices *a = p->turned ? &o->b : &o->a, *b = p->turned ? &o->a : &o->b;
     tern__gemm g = {.blocking = p->blocking,
                     .m = p->m,
                     .n = p->n,
                     .k = p->k,
-                    .a = matrix_at(a, &o->y, batch),
+                    .a = tern__matrix_at(a, &o->y, batch),
                     .a_type = a->buffer->type->dtype,
                     .a_row = p->turned ? a->column_stride : a->row_stride,
                     .a_k = p->turned ? a->row_stride : a->column_stride,
@@ -206,7 +154,7 @@ static void multiply(const product *o, const part *to, int64_t batch, int64_t be
         g.packed = o->packed->data;
         g.b_type = o->packed->type->dtype;
     } else {
-        g.b = matrix_at(b, &o->y, batch);
+        g.b = tern__matrix_at(b, &o->y, batch);
         g.b_type = b->buffer->type->dtype;
         g.b_k = p->turned ? b->column_stride : b->row_stride;
         g.b_column = p->turned ? b->row_stride : b->column_stride;
@@ -216,7 +164,7 @@ static void multiply(const product *o, const part *to, int64_t batch, int64_t be
         const int64_t before = (to->row - batch * o->rows) * to->stride + to->column;
         g.y = (float *)((uintptr_t)o->room - (uintptr_t)before * sizeof(float));
     } else {
-        g.y = matrix_at(&o->y, &o->y, batch);
+        g.y = tern__matrix_at(&o->y, &o->y, batch);
     }
     tern__gemm_multiply(p->kernel, &g, begin, end, tile_begin, tile_end, o->scratch);
 }
@@ -248,7 +196,7 @@ static void convert(const product *o, const part *from, int64_t begin, int64_t e
     const tern_dtype dtype = o->y.buffer->type->dtype;
     const int64_t bytes = (int64_t)tern__dtype_unit_bytes(dtype);
     for (int64_t row = begin; row < end; row++) {
-        char *y = matrix_at(&o->y, &o->y, row / o->rows);
+        char *y = tern__matrix_at(&o->y, &o->y, row / o->rows);
         tern__convert(TERN_F32, o->room + (row - begin) * from->stride, 1, dtype,
                       y + (row % o->rows * o->y_row + from->column * o->y_column) * bytes, o->y_column,
                       columns);
@@ -349,9 +297,9 @@ TERN__KERNEL(matmul__gemm)
     if (multiply_small(args->program, args))
         return TERN_OK;
     const bool a_is_matrix = a->type->rank > 1, b_is_matrix = b->type->rank > 1;
-    product o = {.a = matrices_of(a, a_is_matrix, args->attrs[0].i != 0, true),
-                 .b = matrices_of(b, b_is_matrix, args->attrs[1].i != 0, false),
-                 .y = result_of(&args->out[0], a_is_matrix, b_is_matrix)};
+    product o = {.a = tern__matrices_of(a, a_is_matrix, args->attrs[0].i != 0, true),
+                 .b = tern__matrices_of(b, b_is_matrix, args->attrs[1].i != 0, false),
+                 .y = tern__matrices_of_result(&args->out[0], a_is_matrix, b_is_matrix)};
     return run_product(args, &o, begin, end);
 }
 
@@ -359,8 +307,8 @@ TERN__KERNEL(packed_matmul__gemm)
 {
     const tern__buffer *a = &args->in[0];
     const bool a_is_matrix = a->type->rank > 1;
-    product o = {.a = matrices_of(a, a_is_matrix, args->attrs[1].i != 0, true),
-                 .y = result_of(&args->out[0], a_is_matrix, true),
+    product o = {.a = tern__matrices_of(a, a_is_matrix, args->attrs[1].i != 0, true),
+                 .y = tern__matrices_of_result(&args->out[0], a_is_matrix, true),
                  .packed = &args->in[1]};
     return run_product(args, &o, begin, end);
 }

@@ -2,7 +2,7 @@
  *
  *     vec, WIDTH                              a vector of WIDTH floats
  *     V_LOAD(p) V_STORE(p, x) V_SET1(p) V_ZERO()   p points at floats of any alignment
- *     V_MULTIPLY_ADD(a, b, c)                 c + a * b
+ *     V_MULTIPLY_ADD(a, b, c)                 c + a * b; FUSED is 1 where it rounds once, else 0
  *     VECTORS                                 a tile is at most VECTORS * WIDTH columns wide
  *     ROWS                                    and as high, then
  *     EACH_ROWS(M, v)                         M(1, v) .. M(ROWS, v)
@@ -25,6 +25,7 @@
 
 #include <string.h>
 
+#include "kernels/gemm/gemm.h"
 #include "kernels/select.h"
 #include "tensor/half.h"
 
@@ -436,7 +437,7 @@ static void unpack_bf16(const void *from, int64_t n, float *to)
 
 #define TERN__GEMM_KERNEL(suffix)                                                                \
     const tern__gemm_kernel tern__gemm_f32__##suffix = {                                         \
-        .name = "gemm_f32__" #suffix,                                                            \
+        .fused = FUSED,                                                                          \
         .columns = COLUMNS,                                                                      \
         .vector = WIDTH,                                                                         \
         .rows = TALLEST,                                                                         \

@@ -11,6 +11,7 @@
 #ifndef TERN_KERNELS_LINEAR_BYTES_IMPL_H
 #define TERN_KERNELS_LINEAR_BYTES_IMPL_H
 
+#include "kernels/linear/linear.h"
 #include "kernels/select.h"
 
 #define UNROLLED _Pragma("GCC unroll 16")
@@ -62,6 +63,6 @@ static void multiply(const tern__linear_i8_call *call)
 
 #define TERN__LINEAR_I8_KERNEL(suffix)                         \
     const tern__linear_i8_kernel tern__linear_i8__##suffix = { \
-        .name = "linear_i8__" #suffix, .most_rows = MOST_ROWS, .most_tiles = 1, .multiply = multiply};
+        .most_rows = MOST_ROWS, .most_tiles = 1, .multiply = multiply};
 
 #endif

@@ -63,8 +63,8 @@ typedef struct tern__linear_call {
 } tern__linear_call;
 
 typedef struct tern__linear_kernel {
-    const char *name;                        /* "linear__avx512" */
-    int most_rows;                           /* of x in one call */
+    bool fused;    /* multiply-adds are; else products are rounded before they are added */
+    int most_rows; /* of x in one call */
     int most_tiles[TERN__LINEAR_FORM_COUNT]; /* in one call, if there is one row */
     /* Rows of x from which on it pays to widen panels of weights and multiply those. */
     int many[TERN__LINEAR_FORM_COUNT];
@@ -90,7 +90,6 @@ typedef struct tern__linear_i8_call {
 } tern__linear_i8_call;
 
 typedef struct tern__linear_i8_kernel {
-    const char *name; /* "linear_i8__avx512vnni" */
     int most_rows, most_tiles;
     void (*multiply)(const tern__linear_i8_call *call);
 } tern__linear_i8_kernel;

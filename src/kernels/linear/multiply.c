@@ -44,11 +44,14 @@ static void plan_panels(tern__linear_program *p)
     p->panels_bytes = whole_lines(tern__gemm_scratch_bytes(p->gemm, &p->blocking, false));
 }
 
-void tern__linear_plan(tern_dtype dtype, const tern__linear_kernel *kernel, const tern__gemm_kernel *gemm,
-                       const tern__linear_i8_kernel *bytes, const tern__type *x, int64_t n, bool packed,
-                       tern__linear_program *out)
+void tern__linear_plan(tern_dtype dtype, const void *kernel, const tern__gemm_kernel *gemm,
+                       const tern__type *x, int64_t n, bool packed, tern__linear_program *out)
 {
-    tern__linear_program p = {.n = n, .batch = 1, .k = x->shape[x->rank - 1], .work = tern__linear_tiles(n)};
+    tern__linear_program p = {.n = n,
+                              .batch = 1,
+                              .k = x->shape[x->rank - 1],
+                              .in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM),
+                              .work = tern__linear_tiles(n)};
     for (int i = 0; i < x->rank - 1; i++)
         p.batch *= x->shape[i];
     p.tile_bytes = tern__linear_tile_bytes(dtype, p.k);
@@ -58,14 +61,14 @@ void tern__linear_plan(tern_dtype dtype, const tern__linear_kernel *kernel, cons
         const int64_t l2 = tern__cpu()->l2_bytes, half = (l2 > 0 ? l2 : 512 << 10) / 2;
         const int64_t fitting = half / tern__ternary_x_stride(p.k);
         p.block = smaller(p.batch, fitting > COPIED_ROWS ? fitting : COPIED_ROWS);
-        p.bytes = bytes;
+        p.bytes = kernel;
         p.scratch_bytes = (size_t)(p.block * tern__ternary_x_stride(p.k));
     } else {
         tern__linear_form_of(dtype, &p.form);
         p.kernel = kernel;
         p.gemm = gemm;
         p.copied = smaller(p.batch, COPIED_ROWS);
-        if (gemm && p.batch >= kernel->many[p.form])
+        if (gemm && p.batch >= p.kernel->many[p.form])
             plan_panels(&p);
         p.scratch_bytes = p.panels_bytes + (size_t)(p.copied * p.k) * sizeof(float);
     }
@@ -136,7 +139,7 @@ static void multiply_few(const tern__linear_program *p, const uint8_t *packed, i
                     .begin = begin,
                     .end = end,
                     .together = rows == 1 ? p->kernel->most_tiles[p->form] : 1,
-                    .in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM) && rows == 1 && plain};
+                    .in_order = p->in_order && rows == 1 && plain};
     for (int64_t done = 0; done < end - begin;) {
         const group g = group_after(&w, done);
         done += g.n;
@@ -277,14 +280,13 @@ static void multiply_bytes(const tern__linear_program *p, tern__linear_i8_call c
 void tern__linear_multiply_i8(const tern__linear_program *p, const uint8_t *packed, int64_t begin,
                               int64_t end, const int8_t *x, int64_t rows, int32_t *y, int64_t y_row)
 {
-    const bool in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM);
     /* One row needs no second tile to hide behind: then all is one run. */
     const walk w = {.p = p,
                     .packed = packed,
                     .begin = begin,
                     .end = end,
-                    .together = in_order && rows == 1 ? 1 : p->bytes->most_tiles,
-                    .in_order = in_order};
+                    .together = p->in_order && rows == 1 ? 1 : p->bytes->most_tiles,
+                    .in_order = p->in_order};
     for (int64_t done = 0; done < end - begin;) {
         const group g = group_after(&w, done);
         done += g.n;

@@ -123,7 +123,7 @@ static void multiply_apart(const block *b, const tern__buffer *y, int64_t begin,
     }
 }
 
-static tern_status run(tern__kernel_args *args, int64_t begin, int64_t end)
+TERN__KERNEL(linear__tiles)
 {
     const tern__linear_program *p = args->program;
     const tern__buffer *y = &args->out[0];
@@ -148,16 +148,6 @@ static tern_status run(tern__kernel_args *args, int64_t begin, int64_t end)
             multiply_apart(&b, y, begin, end);
     }
     return TERN_OK;
-}
-
-TERN__KERNEL(packed_linear__tiles)
-{
-    return run(args, begin, end);
-}
-
-TERN__KERNEL(linear__packing)
-{
-    return run(args, begin, end);
 }
 
 TERN__KERNEL(linear__gemm)

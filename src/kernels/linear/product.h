@@ -18,16 +18,16 @@ typedef struct tern__linear_program {
     int64_t copied; /* of those, if they do not lie in one piece and are copied */
     tern__gemm_blocking blocking;
     size_t panels_bytes; /* at the beginning of the scratch: what the loops of gemm.h want */
+    bool in_order;       /* memory likes to be read in order (TERN__FEATURE_ONE_STREAM) */
     bool packs;          /* weights are no constant: a tile is packed by the worker that multiplies it */
     int64_t work;
     size_t scratch_bytes;
 } tern__linear_program;
 
-/* Plans y[..., n] = x[..., k] times weights of a type, packed or not. Kernel and, if there is one, gemm are given; or bytes, for
- * i8. */
-void tern__linear_plan(tern_dtype dtype, const tern__linear_kernel *kernel, const tern__gemm_kernel *gemm,
-                       const tern__linear_i8_kernel *bytes, const tern__type *x, int64_t n, bool packed,
-                       tern__linear_program *out);
+/* Plans y[..., n] = x[..., k] times weights of a type, packed or not. `kernel` is a tern__linear_i8_kernel for i8, else a
+ * tern__linear_kernel; `gemm`: for many rows, or NULL. */
+void tern__linear_plan(tern_dtype dtype, const void *kernel, const tern__gemm_kernel *gemm,
+                       const tern__type *x, int64_t n, bool packed, tern__linear_program *out);
 
 /* Rows [0, rows) of x, x_row elements apart, times the tiles [begin, end) of the weights, of which `packed` is the start: y has
  * the first column of tile `begin` at y[0], rows y_row apart. Columns beyond n are not written. `scratch`: as the plan says. */
@@ -39,9 +39,8 @@ void tern__linear_multiply(const tern__linear_program *p, const uint8_t *packed,
 void tern__linear_multiply_i8(const tern__linear_program *p, const uint8_t *packed, int64_t begin,
                               int64_t end, const int8_t *x, int64_t rows, int32_t *y, int64_t y_row);
 
-/* The kernels; args->program is a tern__linear_program. Operands: x, and packed weights or those of the user. */
-TERN__KERNEL(packed_linear__tiles);
-TERN__KERNEL(linear__packing);
+/* The kernel; args->program is a tern__linear_program. Operands: x, and packed weights or those of the user. */
+TERN__KERNEL(linear__tiles);
 
 /* The attributes of a matmul that computes linear with f32 weights: transpose_b. */
 extern const tern__attr tern__linear_as_matmul[2];

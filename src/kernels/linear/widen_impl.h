@@ -3,7 +3,7 @@
  *     vec, ivec, WIDTH                  WIDTH floats, and as many 32-bit integers
  *     V_LOAD(p) V_STORE(p, x) V_SET1(p) V_ZERO()      p points at floats of any alignment
  *     V_NUMBER(c) I_NUMBER(c)           a constant in all lanes
- *     V_MULTIPLY_ADD(a, b, c)           c + a * b
+ *     V_MULTIPLY_ADD(a, b, c)           c + a * b; FUSED is 1 where it rounds once, else 0
  *     V_HALVES(p) V_BRAINS(p)           WIDTH f16, bf16 at p
  *     V_SIGNED(p)                       WIDTH signed bytes
  *     I_LOAD(p)                         WIDTH words
@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "kernels/linear/stream.h"
+#include "kernels/linear/linear.h"
 #include "kernels/select.h"
 
 #if defined( \
@@ -395,7 +396,7 @@ TERN__LINEAR_FORMS(FORM)
 #define UNPACK_ENTRY(id, name) unpack_##name,
 #define TERN__LINEAR_KERNEL(suffix)                       \
     const tern__linear_kernel tern__linear__##suffix = {  \
-        .name = "linear__" #suffix,                       \
+        .fused = FUSED,                                   \
         .most_rows = MOST_ROWS,                           \
         .most_tiles = {TERN__LINEAR_FORMS(TILES_ENTRY)},  \
         .many = {TERN__LINEAR_FORMS(MANY_ENTRY)},         \

@@ -3,6 +3,7 @@
 #ifndef TERN_KERNELS_POOL_IMPL_H
 #define TERN_KERNELS_POOL_IMPL_H
 
+#include "kernels/pool/pool.h"
 #include "kernels/select.h"
 
 /* What was there stays unless x is greater, or the first NaN. */

@@ -9,6 +9,7 @@
 #define TERN_KERNELS_COLUMNS_IMPL_H
 
 #include "base/cpu.h"
+#include "kernels/reduce/columns.h"
 #include "kernels/select.h"
 
 enum {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/ref/walk.h"
+#include "kernels/linear/linear.h"
 #include "kernels/select.h"
 #include "tensor/blocks.h"
 #include "tensor/half.h"
@@ -120,7 +121,7 @@ TERN__LINEAR_FORMS(FORM)
 #define UNPACK(id, name) [TERN__LINEAR_##id] = unpack_##name,
 #define MANY(id, name) 16,
 #define TOGETHER(id, name) 1,
-const tern__linear_kernel tern__linear__ref = {.name = "linear__ref",
+const tern__linear_kernel tern__linear__ref = {.fused = true,
                                                .most_rows = ROWS,
                                                .most_tiles = {TERN__LINEAR_FORMS(TOGETHER)},
                                                .many = {TERN__LINEAR_FORMS(MANY)},
@@ -189,4 +190,4 @@ static void multiply_i8(const tern__linear_i8_call *call)
 }
 
 const tern__linear_i8_kernel tern__linear_i8__ref = {
-    .name = "linear_i8__ref", .most_rows = ROWS, .most_tiles = 1, .multiply = multiply_i8};
+    .most_rows = ROWS, .most_tiles = 1, .multiply = multiply_i8};

@@ -1,6 +1,7 @@
 /* ternary_packed.c - products with packed ternary weights in plain C: what every other kernel must equal. */
 #include <string.h>
 
+#include "kernels/ternary/ternary.h"
 #include "kernels/select.h"
 #include "kernels/ternary/scaled.h"
 
@@ -75,8 +76,7 @@ static void multiply_5(const tern__ternary_call *call)
 }
 
 const tern__ternary_kernel tern__ternary_t2__ref = {
-    .name = "ternary_t2__ref",
-    .form = TERN__TERNARY_2,
+    .form = TERN__TERNARY_4,
     .multiply_batch = BATCH,
     .panel_quads = PANEL_QUADS,
     .unpack = unpack_2,
@@ -85,7 +85,6 @@ const tern__ternary_kernel tern__ternary_t2__ref = {
 };
 
 const tern__ternary_kernel tern__ternary_t5__ref = {
-    .name = "ternary_t5__ref",
     .form = TERN__TERNARY_5,
     .multiply_batch = BATCH,
     .panel_quads = PANEL_QUADS,

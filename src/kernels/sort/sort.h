@@ -13,7 +13,6 @@
 enum { TERN__TOPK_BLOCK = 64 };
 
 typedef struct tern__topk_kernel {
-    const char *name; /* "topk_f32__avx512" */
     /* The first of the blocks at x + i, x + i + BLOCK, ... below n that has an element above `bar` (`below`: under it) or NaN,
      * or anything if bar is NaN; n - n % BLOCK if there is none. i % BLOCK = 0. */
     int64_t (*find)(const float *x, int64_t i, int64_t n, float bar, bool below);

@@ -159,9 +159,10 @@ void tern__ternary_multiply_plain(const tern__ternary_kernel *kernel, const uint
     }
 }
 
-void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *weights, int64_t rows,
-                            int64_t columns, int64_t tile_begin, int64_t tile_end, const int8_t *x,
-                            int64_t batch, int32_t *y, int64_t y_stride, const uint8_t *next, void *scratch)
+void tern__ternary_multiply(const tern__ternary_kernel *kernel, bool in_order, const uint8_t *weights,
+                            int64_t rows, int64_t columns, int64_t tile_begin, int64_t tile_end,
+                            const int8_t *x, int64_t batch, int32_t *y, int64_t y_stride, const uint8_t *next,
+                            void *scratch)
 {
     const int64_t x_stride = tern__ternary_x_stride(columns);
     if (kernel->whole && batch > kernel->direct_limit) {
@@ -182,18 +183,16 @@ void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *w
                                   .y = y + begin * y_stride,
                                   .y_stride = y_stride,
                                   .next = part + 1 == parts ? next : NULL,
-                                  .in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM)},
+                                  .in_order = in_order},
                        weights, rows, tile_begin, tile_end, scratch);
     }
 }
 
 /* ---- selection --------------------------------------------------------------------------------------- */
 
-const tern__ternary_kernel *tern__ternary_select(tern__ternary_form form, uint32_t isa_mask)
+const tern__kernel_row *tern__ternary_row(tern__ternary_form form, uint32_t isa_mask)
 {
-    static const tern__kernel_family families[TERN__TERNARY_FORMS] = {
-        [TERN__TERNARY_2] = TERN__FAMILY_ternary_t2,
-        [TERN__TERNARY_5] = TERN__FAMILY_ternary_t5,
-    };
-    return tern__kernel_select(families[form], isa_mask)->kernel; /* the baseline runs everywhere */
+    /* the baseline runs everywhere */
+    return tern__kernel_select(form == TERN__TERNARY_5 ? TERN__FAMILY_ternary_t5 : TERN__FAMILY_ternary_t2,
+                               isa_mask);
 }

@@ -11,8 +11,8 @@ _Static_assert(CHUNK % TERN_T2_PER_BYTE == 0 && CHUNK % TERN_T5_PER_BYTE == 0 &&
                "a chunk is ragged");
 
 /* What the code of plane p counts in a packed byte. */
-static const uint32_t weight_of[TERN__TERNARY_FORMS][TERN__TERNARY_MAX_PLANES] = {
-    [TERN__TERNARY_2] = {1, 4, 16, 64, 0},
+static const uint32_t weight_of[TERN__TERNARY_MAX_PLANES + 1][TERN__TERNARY_MAX_PLANES] = {
+    [TERN__TERNARY_4] = {1, 4, 16, 64, 0},
     [TERN__TERNARY_5] = {1, 3, 9, 28, 84},
 };
 _Static_assert(2 * (1 + 4 + 16 + 64) < 256 && 2 * (1 + 3 + 9 + 28 + 84) < 256, "a byte holds all codes");
@@ -57,10 +57,9 @@ static void codes_of(tern_dtype dtype, const uint8_t *from, int64_t columns, uin
 /* Packed bytes add up without carries, so they are computed two at a time, row by row: compilers make vectors of that. */
 static void pack_chunk(tern__ternary_form form, uint8_t (*codes)[CHUNK], int64_t quads, uint8_t *to)
 {
-    const int planes = tern__ternary_planes(form);
     for (int r = 0; r < TERN__TERNARY_BLOCK; r++) {
         uint16_t sums[CHUNK / 2] = {0}, pairs[CHUNK / 2];
-        for (int p = 0; p < planes; p++) {
+        for (int p = 0; p < (int)form; p++) {
             const uint16_t weight = (uint16_t)weight_of[form][p];
             memcpy(pairs, codes[p * TERN__TERNARY_BLOCK + r], sizeof pairs);
             for (int i = 0; i < CHUNK / 2; i++)

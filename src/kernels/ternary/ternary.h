@@ -15,11 +15,11 @@
  *
  * ---- Packed weights: the same bytes for every ISA, architecture and batch size --------------------
  *
- * A form has P planes; a tile is P blocks of 16 rows, and a quad is 4 columns. The tile is stored quad
+ * A form P has P planes; a tile is P blocks of 16 rows, and a quad is 4 columns. The tile is stored quad
  * after quad, 64 bytes each. Byte 4*r + j of a quad belongs to the rows 16*p + r (p < P) at the quad's
  * column j, and holds their P codes (w + 1, so 0..2) as one number:
  *
- *   form 2   P = 4, 64 rows   code0 + 4*code1 + 16*code2 + 64*code3                2 bits a weight
+ *   form 4   P = 4, 64 rows   code0 + 4*code1 + 16*code2 + 64*code3                2 bits a weight
  *   form 5   P = 5, 80 rows   code0 + 3*code1 + 9*code2 + 28*code3 + 84*code4      1.6 bits a weight, <= 250
  *
  * so that one 64-byte load feeds P dot products of 16 rows with the same four activations. 28 and 84
@@ -43,10 +43,10 @@
 
 #include "base/cpu.h"
 
+/* Weights in a byte, and so planes of a tile. The value is also that of packed_ternary_matmul's attribute `form`. */
 typedef enum tern__ternary_form {
-    TERN__TERNARY_2, /* 2 bits a weight */
-    TERN__TERNARY_5, /* 1.6 bits a weight */
-    TERN__TERNARY_FORMS
+    TERN__TERNARY_4 = 4, /* 2 bits a weight */
+    TERN__TERNARY_5 = 5, /* 1.6 bits a weight */
 } tern__ternary_form;
 
 enum {
@@ -58,14 +58,9 @@ enum {
     TERN__TERNARY_ALIGN = 64,    /* of packed weights, prepared activations and scratch */
 };
 
-static inline int tern__ternary_planes(tern__ternary_form form)
-{
-    return form == TERN__TERNARY_2 ? 4 : 5;
-}
-
 static inline int64_t tern__ternary_tile_rows(tern__ternary_form form)
 {
-    return TERN__TERNARY_BLOCK * tern__ternary_planes(form);
+    return TERN__TERNARY_BLOCK * (int64_t)form;
 }
 
 static inline int64_t tern__ternary_tiles(tern__ternary_form form, int64_t rows)
@@ -156,7 +151,6 @@ typedef struct tern__ternary_scaled {
  * weights (`direct`); larger ones from a panel of weights that is unpacked once into cache (`unpack`,
  * `multiply`), or by a kernel with loops of its own (`whole`), which takes rows of x that are not prepared, too. */
 typedef struct tern__ternary_kernel {
-    const char *name; /* "ternary_t5__avx512vbmi" */
     tern__ternary_form form;
     bool
         preferred; /* where it runs, weights are packed into its form: the smaller one, decoded as fast as it is read */
@@ -175,9 +169,8 @@ typedef struct tern__ternary_kernel {
     void (*add_scaled)(const tern__ternary_scaled *call);
 } tern__ternary_kernel;
 
-/* The best kernel of a form among the levels of `isa_mask` (tern__isa_mask_capped) on this processor.
- * Never NULL. */
-const tern__ternary_kernel *tern__ternary_select(tern__ternary_form form, uint32_t isa_mask);
+/* The best row of kernels.def of a form among the levels of `isa_mask` (tern__isa_mask_within) on this processor. Never NULL. */
+const struct tern__kernel_row *tern__ternary_row(tern__ternary_form form, uint32_t isa_mask);
 
 /* Bytes of scratch for one thread, aligned. The same for every kernel and shape. */
 size_t tern__ternary_scratch_bytes(void);
@@ -200,10 +193,12 @@ static inline bool tern__ternary_reads_plain(const tern__ternary_kernel *kernel,
 /* y = x * transposed weights for the tiles [tile_begin, tile_end): row i of x, weight row o of that range
  * (counted from the first row of tile_begin) -> y[i * y_stride + o]. Rows beyond `rows` are not written.
  * `x`: `batch` prepared rows. `weights`: start of the whole packed matrix. Packed weights may be read, as
- * a prefetch only, beyond their end; at `next` instead if it is not NULL: what the caller reads afterwards. */
-void tern__ternary_multiply(const tern__ternary_kernel *kernel, const uint8_t *weights, int64_t rows,
-                            int64_t columns, int64_t tile_begin, int64_t tile_end, const int8_t *x,
-                            int64_t batch, int32_t *y, int64_t y_stride, const uint8_t *next, void *scratch);
+ * a prefetch only, beyond their end; at `next` instead if it is not NULL: what the caller reads afterwards. `in_order`: as calls of
+ * inner kernels have it; changes no bit. */
+void tern__ternary_multiply(const tern__ternary_kernel *kernel, bool in_order, const uint8_t *weights,
+                            int64_t rows, int64_t columns, int64_t tile_begin, int64_t tile_end,
+                            const int8_t *x, int64_t batch, int32_t *y, int64_t y_stride, const uint8_t *next,
+                            void *scratch);
 
 /* The same with activations as they are, rows x_stride bytes apart, where tern__ternary_reads_plain. sums[i * sums_stride] bytes on is
  * the sum of row i, an i32 (kernel->sum_rows). */

@@ -8,6 +8,7 @@ typedef __m256 vec;
 #define V_STORE(p, x) _mm256_storeu_ps(p, x)
 #define V_SET1(p) _mm256_broadcast_ss(p)
 #define V_ZERO() _mm256_setzero_ps()
+#define FUSED 1
 #define V_MULTIPLY_ADD(a, b, c) multiply_add(a, b, c)
 #define V_LOAD_F16(p) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p)))
 #define ROWS 6

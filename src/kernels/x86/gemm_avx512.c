@@ -8,6 +8,7 @@ typedef __m512 vec;
 #define V_STORE(p, x) _mm512_storeu_ps(p, x)
 #define V_SET1(p) _mm512_set1_ps(*(p))
 #define V_ZERO() _mm512_setzero_ps()
+#define FUSED 1
 #define V_MULTIPLY_ADD(a, b, c) multiply_add(a, b, c)
 #define ROWS 6
 #define VECTORS 4

@@ -7,6 +7,7 @@ typedef __m128 vec;
 #define V_STORE(p, x) _mm_storeu_ps(p, x)
 #define V_SET1(p) _mm_set1_ps(*(p))
 #define V_ZERO() _mm_setzero_ps()
+#define FUSED 0
 #define V_MULTIPLY_ADD(a, b, c) _mm_add_ps(c, _mm_mul_ps(a, b))
 #define ROWS 5
 #define VECTORS 2

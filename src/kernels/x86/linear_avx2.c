@@ -20,6 +20,7 @@ static inline __attribute__((always_inline)) __m256 scale_from(__m256 s, __m256 
 #define V_ZERO() _mm256_setzero_ps()
 #define V_NUMBER(c) _mm256_set1_ps(c)
 #define I_NUMBER(c) _mm256_set1_epi32(c)
+#define FUSED 1
 #define V_MULTIPLY_ADD(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define V_SCALE(s, c, m, n) ((void)(n), _mm256_fmadd_ps(s, m, c))
 #define V_SCALE_FROM(s, c, m, n) ((void)(n), scale_from(s, m, &(c)))

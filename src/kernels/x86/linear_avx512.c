@@ -11,6 +11,7 @@ typedef __m512i ivec;
 #define V_ZERO() _mm512_setzero_ps()
 #define V_NUMBER(c) _mm512_set1_ps(c)
 #define I_NUMBER(c) _mm512_set1_epi32(c)
+#define FUSED 1
 #define V_MULTIPLY_ADD(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define V_SCALE(s, c, m, n) ((void)(n), _mm512_fmadd_ps(s, m, c))
 #define LOAD_16(p) _mm_loadu_si128((const __m128i *)(const void *)(p))

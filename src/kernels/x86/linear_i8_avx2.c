@@ -9,6 +9,7 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "kernels/linear/linear.h"
 #include "kernels/select.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -138,4 +139,4 @@ static void multiply(const tern__linear_i8_call *call)
 }
 
 const tern__linear_i8_kernel tern__linear_i8__avx2 = {
-    .name = "linear_i8__avx2", .most_rows = MOST_ROWS, .most_tiles = 1, .multiply = multiply};
+    .most_rows = MOST_ROWS, .most_tiles = 1, .multiply = multiply};

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "kernels/linear/linear.h"
 #include "kernels/select.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -90,4 +91,4 @@ static void multiply(const tern__linear_i8_call *call)
 }
 
 const tern__linear_i8_kernel tern__linear_i8__avx512vnni = {
-    .name = "linear_i8__avx512vnni", .most_rows = MOST_ROWS, .most_tiles = MOST_TILES, .multiply = multiply};
+    .most_rows = MOST_ROWS, .most_tiles = MOST_TILES, .multiply = multiply};

@@ -34,6 +34,7 @@ static inline __attribute__((always_inline)) __m128i four_bytes(const void *p)
 #define V_ZERO() _mm_setzero_ps()
 #define V_NUMBER(c) _mm_set1_ps(c)
 #define I_NUMBER(c) _mm_set1_epi32(c)
+#define FUSED 0
 #define V_MULTIPLY_ADD(a, b, c) _mm_add_ps(c, _mm_mul_ps(a, b))
 #define V_SCALE(s, c, m, n) ((void)(c), V_MULTIPLY_ADD(s, _mm_sub_ps(m, V_NUMBER(n)), V_ZERO()))
 #define V_HALVES(p) halves(p)

@@ -24,6 +24,7 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "kernels/ternary/ternary.h"
 #include "kernels/select.h"
 #include "kernels/ternary/scaled.h"
 

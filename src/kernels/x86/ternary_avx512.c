@@ -2,5 +2,5 @@
 #define WIDTH 64
 #include "kernels/x86/ternary_madd.h"
 
-TERN__TERNARY_MADD_KERNEL(ternary_t2__avx512, 2, 4)
-TERN__TERNARY_MADD_KERNEL(ternary_t5__avx512, 5, 5)
+TERN__TERNARY_MADD_KERNEL(ternary_t2__avx512, 4)
+TERN__TERNARY_MADD_KERNEL(ternary_t5__avx512, 5)

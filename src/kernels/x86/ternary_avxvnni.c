@@ -3,5 +3,5 @@
 #define DOTS 1
 #include "kernels/x86/ternary_madd.h"
 
-TERN__TERNARY_MADD_KERNEL(ternary_t2__avxvnni, 2, 4)
-TERN__TERNARY_MADD_KERNEL(ternary_t5__avxvnni, 5, 5)
+TERN__TERNARY_MADD_KERNEL(ternary_t2__avxvnni, 4)
+TERN__TERNARY_MADD_KERNEL(ternary_t5__avxvnni, 5)

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "kernels/ternary/ternary.h"
 #include "kernels/select.h"
 #include "kernels/ternary/scaled.h"
 #include "kernels/x86/ternary_digits.h"
@@ -89,14 +90,14 @@ INLINE vec field(vec v, int shift)
     return VB(and)(V(srli_epi16)(v, (unsigned char)shift), V(set1_epi8)(3));
 }
 
-INLINE vec plane_2(vec v, int plane)
+INLINE vec plane_4(vec v, int plane)
 {
     return plane == 0 ? VB(and)(v, V(set1_epi8)(3)) : field(v, 2 * plane);
 }
 
-INLINE planes decode_2(vec v)
+INLINE planes decode_4(vec v)
 {
-    return (planes){plane_2(v, 0), plane_2(v, 1), plane_2(v, 2), plane_2(v, 3), v};
+    return (planes){plane_4(v, 0), plane_4(v, 1), plane_4(v, 2), plane_4(v, 3), v};
 }
 
 /* v / 28 of each byte. */
@@ -134,13 +135,13 @@ INLINE planes decode_5(vec v)
  * in size, so RUN of them fit an i16. Larger planes may overflow: they are right modulo 2^16, and so is what settle() subtracts. */
 
 /* c0, 4*c1, c2, 4*c3: one shift instead of three. */
-INLINE planes decode_raw_2(vec v)
+INLINE planes decode_raw_4(vec v)
 {
     const vec lowest = V(set1_epi8)(0x03), next = V(set1_epi8)(0x0c), upper = V(srli_epi16)(v, 4);
     return (planes){VB(and)(v, lowest), VB(and)(v, next), VB(and)(upper, lowest), VB(and)(upper, next), v};
 }
 
-INLINE planes settle_2(planes sums)
+INLINE planes settle_4(planes sums)
 {
     sums.b = SHIFT_SUMS(sums.b, 2);
     sums.d = SHIFT_SUMS(sums.d, 2);
@@ -213,7 +214,7 @@ INLINE void put(const tern__ternary_call *call, int i, int vector, vec sums)
 /* ---- straight from the packed weights, one row of x -------------------------------------------------- */
 
 /* Two vectors of a quad at a time, where a quad has more than one and their sums fit the registers beside the constants. */
-enum { PARTS_2 = WIDTH == 32 ? 2 : 1, PARTS_5 = 1 };
+enum { PARTS_4 = WIDTH == 32 ? 2 : 1, PARTS_5 = 1 };
 
 INLINE planes add_planes(planes sums, planes w, vec quad, int planes_count)
 {
@@ -299,10 +300,10 @@ INLINE void unpack(const uint8_t *packed, int64_t quads, uint8_t *panel, int pla
 
 /* ---- one kernel per form ----------------------------------------------------------------------------- */
 
-static void direct_of_2(const tern__ternary_call *call)
+static void direct_of_4(const tern__ternary_call *call)
 {
     if (call->batch == 1)
-        direct(call, 4, decode_raw_2, settle_2, PARTS_2);
+        direct(call, 4, decode_raw_4, settle_4, PARTS_4);
     else
         direct_rows(call);
 }
@@ -314,22 +315,21 @@ static void direct_of_5(const tern__ternary_call *call)
 }
 
 /* From more rows on an unpacked panel is faster: three groups of rows unpack what they need three times. */
-enum { LIMIT_2 = 18, LIMIT_5 = 1 };
+enum { LIMIT_4 = 18, LIMIT_5 = 1 };
 
-#define TERN__TERNARY_MADD_KERNEL(NAME, F, P)                                    \
+#define TERN__TERNARY_MADD_KERNEL(NAME, F)                                       \
     static void unpack_##F(const uint8_t *packed, int64_t quads, uint8_t *panel) \
     {                                                                            \
-        unpack(packed, quads, panel, P, decode_##F);                             \
+        unpack(packed, quads, panel, F, decode_##F);                             \
     }                                                                            \
     static void multiply_of_##F(const tern__ternary_call *call)                  \
     {                                                                            \
-        multiply_rows(call, P);                                                  \
+        multiply_rows(call, F);                                                  \
     }                                                                            \
     const tern__ternary_kernel tern__##NAME = {                                  \
-        .name = #NAME,                                                           \
         .form = TERN__TERNARY_##F,                                               \
         .direct_limit = LIMIT_##F,                                               \
-        .direct_batch = F == 2 ? GROUP : 1,                                      \
+        .direct_batch = F == 4 ? GROUP : 1,                                      \
         .multiply_batch = GROUP,                                                 \
         .direct_quads = DIRECT_QUADS,                                            \
         .panel_quads = QUADS,                                                    \

@@ -1,5 +1,5 @@
 /* ternary_madd_rows.h - several rows of x at a time, behind the vectors of ternary_madd.h: multiply_rows() for a panel of codes,
- * direct_rows() for packed weights of form 2.
+ * direct_rows() for packed weights of form 4.
  *
  * A pass multiplies two vectors of each quad with up to 6 rows of x: 12 registers of sums, two of weights, one for a quad of x
  * and one for its products, which are the 16 that there are. The products of a row are instructions, not intrinsics: gcc 12 copies
@@ -123,23 +123,23 @@ INLINE void multiply_rows(const tern__ternary_call *call, int planes_count)
 #endif
 }
 
-/* ---- packed weights of form 2 ----
+/* ---- packed weights of form 4 ----
  *
  * The quads of a call stay in the first-level cache for all passes, each of which fetches its part of what comes next. */
 
-enum { PASSES_2 = 4 * PER_QUAD / 2 };
+enum { PASSES_4 = 4 * PER_QUAD / 2 };
 
 typedef void direct_pass(const tern__ternary_call *call);
 
 /* Vectors are counted plane by plane, as in a panel. */
-#define CODES_2(V) plane_2(load(at + (V) % PER_QUAD * WIDTH), (V) / PER_QUAD)
+#define CODES_4(V) plane_4(load(at + (V) % PER_QUAD * WIDTH), (V) / PER_QUAD)
 #define DIRECT_PASS(N, P)                                                                  \
     static __attribute__((noinline)) void direct_##N##_##P(const tern__ternary_call *call) \
     {                                                                                      \
         enum { step = TERN__TERNARY_QUAD_BYTES, vector = 2 * P };                          \
-        const int64_t part = 2 * call->ahead_step / PASSES_2;                              \
+        const int64_t part = 2 * call->ahead_step / PASSES_4;                              \
         const uint8_t *ahead = call->ahead + P * (call->quads / 2) * part;                 \
-        PASS(N, CODES_2(vector), CODES_2(vector + 1),                                      \
+        PASS(N, CODES_4(vector), CODES_4(vector + 1),                                      \
              (_mm_prefetch((const char *)ahead, _MM_HINT_T0), ahead += part))              \
     }
 /* clang-format off */
@@ -160,14 +160,14 @@ typedef void direct_pass(const tern__ternary_call *call);
 #define PASSES_OF PASSES_OF_2
 #endif
 DIRECT(2) DIRECT(3) DIRECT(4) DIRECT(5) DIRECT(6)
-static direct_pass *const direct_passes[GROUP - 1][PASSES_2] = {
+static direct_pass *const direct_passes[GROUP - 1][PASSES_4] = {
     {PASSES_OF(2)}, {PASSES_OF(3)}, {PASSES_OF(4)}, {PASSES_OF(5)}, {PASSES_OF(6)}};
 /* clang-format on */
 
 /* 2 to GROUP rows of x, at most QUADS quads. */
 INLINE void direct_run(const tern__ternary_call *call)
 {
-    for (int p = 0; p < PASSES_2; p++)
+    for (int p = 0; p < PASSES_4; p++)
         direct_passes[call->batch - 2][p](call);
 }
 

@@ -2,5 +2,5 @@
 #define WIDTH 16
 #include "kernels/x86/ternary_madd.h"
 
-TERN__TERNARY_MADD_KERNEL(ternary_t2__sse42, 2, 4)
-TERN__TERNARY_MADD_KERNEL(ternary_t5__sse42, 5, 5)
+TERN__TERNARY_MADD_KERNEL(ternary_t2__sse42, 4)
+TERN__TERNARY_MADD_KERNEL(ternary_t5__sse42, 5)

@@ -1,4 +1,4 @@
-/* ternary_t2_amx.c - form 2 on AMX: one instruction unpacks 64 weights. Few rows of x are multiplied by AVX-512 VNNI.
+/* ternary_t2_amx.c - form 4 on AMX: one instruction unpacks 64 weights. Few rows of x are multiplied by AVX-512 VNNI.
  *
  * A code 0, 1, 2 in bits lo and hi of a byte is the weight -1, 0, +1: its bit 0 is not lo, and every other bit of it is not (lo xor
  * hi), since code 3 does not occur. That is one affine map of the byte's bits, vgf2p8affineqb with a constant of all ones. */
@@ -24,8 +24,7 @@ static void direct(const tern__ternary_call *call)
 }
 
 const tern__ternary_kernel tern__ternary_t2__amx = {
-    .name = "ternary_t2__amx",
-    .form = TERN__TERNARY_2,
+    .form = TERN__TERNARY_4,
     .direct_limit = 5,
     .direct_batch = 5,
     .direct_quads = 16384,

@@ -1,4 +1,4 @@
-/* ternary_t2_avx512vnni.c - form 2 on AVX-512 VNNI: three ANDs unpack 256 weights.
+/* ternary_t2_avx512vnni.c - form 4 on AVX-512 VNNI: three ANDs unpack 256 weights.
  *
  * The planes keep the places of their bits, scaled by 1, 4, 16 and 64, and the first one is the packed
  * byte itself: its sum minus the three others is the sum of code 0, modulo 2^32. The scaled sums
@@ -24,8 +24,7 @@ INLINE planes settle(planes sums)
 #include "kernels/x86/ternary_dot512_loops.h"
 
 const tern__ternary_kernel tern__ternary_t2__avx512vnni = {
-    .name = "ternary_t2__avx512vnni",
-    .form = TERN__TERNARY_2,
+    .form = TERN__TERNARY_4,
     .direct_limit = 24,
     .direct_batch = PAIRED,
     .multiply_batch = GROUP,

@@ -48,7 +48,6 @@ static void direct(const tern__ternary_call *call)
 }
 
 const tern__ternary_kernel tern__ternary_t5__amx = {
-    .name = "ternary_t5__amx",
     .form = TERN__TERNARY_5,
     .preferred = true,
     .direct_limit = 5,

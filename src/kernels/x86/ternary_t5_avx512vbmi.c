@@ -50,7 +50,6 @@ INLINE planes settle(planes sums)
 #include "kernels/x86/ternary_dot512_loops.h"
 
 const tern__ternary_kernel tern__ternary_t5__avx512vbmi = {
-    .name = "ternary_t5__avx512vbmi",
     .form = TERN__TERNARY_5,
     .preferred = true,
     .direct_limit = 2 * PAIRED,

@@ -44,7 +44,6 @@ INLINE planes settle(planes sums)
 #include "kernels/x86/ternary_dot512_loops.h"
 
 const tern__ternary_kernel tern__ternary_t5__avx512vnni = {
-    .name = "ternary_t5__avx512vnni",
     .form = TERN__TERNARY_5,
     .direct_limit = PAIRED,
     .direct_batch = PAIRED,

@@ -29,4 +29,4 @@ static int64_t find(const float *x, int64_t i, int64_t n, float bar, bool below)
     return below ? find_below(x, i, n, bar) : find_above(x, i, n, bar);
 }
 
-const tern__topk_kernel tern__topk_f32__avx512 = {.name = "topk_f32__avx512", .find = find};
+const tern__topk_kernel tern__topk_f32__avx512 = {.find = find};

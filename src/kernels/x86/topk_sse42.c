@@ -25,4 +25,4 @@ static int64_t find(const float *x, int64_t i, int64_t n, float bar, bool below)
     return below ? find_below(x, i, n, bar) : find_above(x, i, n, bar);
 }
 
-const tern__topk_kernel tern__topk_f32__sse42 = {.name = "topk_f32__sse42", .find = find};
+const tern__topk_kernel tern__topk_f32__sse42 = {.find = find};

@@ -12,7 +12,8 @@ why avx2 matmul gemm_f32__sse42
 why avx2 conv2d conv2d__gemm
 why sse4.2 conv2d conv2d__ref
 why sse4.2 topk topk__ref
-why sse4.2 attention attention__ref
+why sse4.2 attention attention__sse42
+why baseline matmul matmul__ref
 why sse4.2 exp row
 why sse4.2 packed_ternary_matmul ternary_t5__sse42
 why avx512 matmul gemm_f32__avx512
