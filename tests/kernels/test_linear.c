@@ -92,6 +92,7 @@ static void check_product(const tern__kernel_row *row, tern_dtype dtype, int64_t
     const int64_t row_units = tern__row_units(dtype, k) * (int64_t)tern__dtype_unit_bytes(dtype);
     tern__linear_program p;
     pretend_one_stream(dice_below(&d, 2) == 0);
+    pretend_four_pipes(dice_below(&d, 2) == 0);
     tern__linear_plan(dtype, row->kernel, gemm ? gemm->kernel : NULL, NULL, &x_type, n, true, &p);
     guarded all_packed, all_y, all_scratch;
     uint8_t *weights = random_weights(dtype, n, k, wild),

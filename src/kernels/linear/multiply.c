@@ -152,6 +152,7 @@ static void multiply_few(const tern__linear_program *p, const uint8_t *packed, i
                                       .k = p->k,
                                       .rows = (int)(last - first),
                                       .n_tiles = (int)g.n,
+                                      .apart = tern__cpu_has(tern__cpu(), TERN__FEATURE_FOUR_PIPES),
                                       .ahead = g.ahead};
             if (part > 0) /* in the cache already */
                 call.ahead = tern__stream_of(call.tiles, p->tile_bytes);
