@@ -131,6 +131,9 @@ static void multiply_few(const tern__linear_program *p, const uint8_t *packed, i
     const int64_t parts = (rows + p->kernel->most_rows - 1) / p->kernel->most_rows;
     /* Blocks and several rows are bound by arithmetic, and like to find their weights in the cache in whatever order. */
     const bool plain = p->form == TERN__LINEAR_F16 || p->form == TERN__LINEAR_BF16;
+    /* Those of q8_0 are not masked into place, and memory is what they wait for. */
+    const bool apart =
+        !plain && p->form != TERN__LINEAR_Q8_0 && tern__cpu_has(tern__cpu(), TERN__FEATURE_FOUR_PIPES);
     const walk w = {.p = p,
                     .packed = packed,
                     .begin = begin,
@@ -152,7 +155,7 @@ static void multiply_few(const tern__linear_program *p, const uint8_t *packed, i
                                       .k = p->k,
                                       .rows = (int)(last - first),
                                       .n_tiles = (int)g.n,
-                                      .apart = tern__cpu_has(tern__cpu(), TERN__FEATURE_FOUR_PIPES),
+                                      .apart = apart,
                                       .ahead = g.ahead};
             if (part > 0) /* in the cache already */
                 call.ahead = tern__stream_of(call.tiles, p->tile_bytes);
