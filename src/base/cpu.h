@@ -34,11 +34,14 @@ typedef enum tern__isa {
 /* What some processors of a level have besides, or do otherwise: X(enumerator, name, base, promised). Instructions come on top of level
  * `base`; `promised` is the level that has them anyway, COUNT if none has. What is no instruction set has the base BASELINE. one-stream: one run of memory is read,
  * and written past the caches, at full speed, the hardware finds it alone, and several in turns are slower (AMD's Zen; others gain by
- * several that are asked for). Kernels that stream choose by it. */
-#define TERN__FEATURE_LIST(X)              \
-    X(VBMI, "avx512vbmi", AVX512VNNI, AMX) \
-    X(AVXVNNI, "avxvnni", AVX2, COUNT)     \
-    X(ONE_STREAM, "one-stream", BASELINE, COUNT)
+ * several that are asked for). Kernels that stream choose by it. four-pipes: pipes for logic and conversion beside those that multiply,
+ * so that operations on the former are nearly free, but one of three operands counts more than two of two (AMD's Zen 4). Loops that
+ * unpack and multiply choose by it. */
+#define TERN__FEATURE_LIST(X)                    \
+    X(VBMI, "avx512vbmi", AVX512VNNI, AMX)       \
+    X(AVXVNNI, "avxvnni", AVX2, COUNT)           \
+    X(ONE_STREAM, "one-stream", BASELINE, COUNT) \
+    X(FOUR_PIPES, "four-pipes", BASELINE, COUNT)
 
 /* clang-format off */
 typedef enum tern__feature {

@@ -100,9 +100,8 @@ static uint32_t detect_levels(void)
     return mask;
 }
 
-/* AMD's family 0x19 (Zen 3 and 4) and later: their prefetchers follow one run at the full rate of memory, and lose a third of it
- * to two runs of 20 KB side by side. Measured on Zen 4 (docs/performance-ternary.md); the others are taken to be alike. */
-static bool likes_one_stream(void)
+/* AMD's family 0x19 (Zen 3 and 4) and later. */
+static bool is_late_amd(void)
 {
     const leaf vendor = cpuid_leaf(0, 0), one = cpuid_leaf(1, 0);
     const unsigned base = one.eax >> 8 & 15, family = base == 15 ? base + (one.eax >> 20 & 255) : base;
@@ -141,8 +140,13 @@ void tern__cpu_detect_isa(tern__cpu_info *info)
         info->features |= 1u << TERN__FEATURE_VBMI;
     if (cpuid_leaf(7, 0).eax >= 1 && all(cpuid_leaf(7, 1).eax, BIT(4)))
         info->features |= 1u << TERN__FEATURE_AVXVNNI;
-    if (likes_one_stream())
+    /* Their prefetchers follow one run at the full rate of memory, and lose a third of it to two runs of 20 KB side by side. Measured
+     * on Zen 4 (docs/performance-ternary.md), as are pipes (docs/performance-heads.md); the others are taken to be alike. */
+    if (is_late_amd()) {
         info->features |= 1u << TERN__FEATURE_ONE_STREAM;
+        if (info->isa_mask & TERN__ISA_BIT(AVX512))
+            info->features |= 1u << TERN__FEATURE_FOUR_PIPES;
+    }
     read_model(info->model, sizeof info->model);
 }
 

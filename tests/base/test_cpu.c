@@ -238,7 +238,7 @@ TEST(masks_without_features)
     tern__cpu_info x86 = {.arch = "x86",
                           .isa_mask = b | s | a | f | v | vbmi | avxvnni,
                           .features = 1u << TERN__FEATURE_VBMI | 1u << TERN__FEATURE_AVXVNNI |
-                                      1u << TERN__FEATURE_ONE_STREAM};
+                                      1u << TERN__FEATURE_ONE_STREAM | 1u << TERN__FEATURE_FOUR_PIPES};
     CHECK_EQ(tern__isa_mask_within(&x86, (tern__isa_cap){TERN__ISA_AVX512VNNI, 0}), x86.isa_mask);
     CHECK_EQ(tern__isa_mask_within(&x86, (tern__isa_cap){TERN__ISA_AVX512VNNI, vbmi}),
              b | s | a | f | v | avxvnni);
@@ -300,6 +300,8 @@ TEST(detection_is_plausible)
     __builtin_cpu_init();
     if (tern__cpu_has(cpu, TERN__FEATURE_ONE_STREAM))
         CHECK(__builtin_cpu_is("amd"));
+    CHECK_EQ(tern__cpu_has(cpu, TERN__FEATURE_FOUR_PIPES),
+             tern__cpu_has(cpu, TERN__FEATURE_ONE_STREAM) && cpu->isa_mask >> TERN__ISA_AVX512 & 1);
     if (__builtin_cpu_is("znver3"))
         CHECK(tern__cpu_has(cpu, TERN__FEATURE_ONE_STREAM));
 #endif

@@ -92,6 +92,7 @@ static void check_product(const tern__kernel_row *row, tern_dtype dtype, int64_t
     tern__linear_program p;
     tern__linear_plan(dtype, row->kernel, gemm ? gemm->kernel : NULL, &x_type, n, true, &p);
     p.in_order = dice_below(&d, 2) == 0;
+    p.apart = dice_below(&d, 2) == 0;
     guarded all_packed, all_y, all_scratch;
     uint8_t *weights = random_weights(dtype, n, k, wild),
             *packed = guarded_make(&all_packed, (size_t)(p.tile_bytes * tiles), 0);

@@ -58,7 +58,8 @@ typedef struct tern__linear_call {
     int64_t y_row;
     int64_t y_step; /* from one tile's to the next one's */
     int64_t k;
-    int rows, n_tiles;  /* at least one, at most as many as the kernel says */
+    int rows, n_tiles; /* at least one, at most as many as the kernel says */
+    bool apart; /* unpack by operations on pipes of their own (TERN__FEATURE_FOUR_PIPES): the same bits */
     tern__stream ahead; /* what comes next, fetched meanwhile */
 } tern__linear_call;
 

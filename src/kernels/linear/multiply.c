@@ -51,6 +51,7 @@ void tern__linear_plan(tern_dtype dtype, const void *kernel, const tern__gemm_ke
                               .batch = 1,
                               .k = x->shape[x->rank - 1],
                               .in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM),
+                              .apart = tern__cpu_has(tern__cpu(), TERN__FEATURE_FOUR_PIPES),
                               .work = tern__linear_tiles(n)};
     for (int i = 0; i < x->rank - 1; i++)
         p.batch *= x->shape[i];
@@ -134,6 +135,8 @@ static void multiply_few(const tern__linear_program *p, const uint8_t *packed, i
     const int64_t parts = (rows + p->kernel->most_rows - 1) / p->kernel->most_rows;
     /* Blocks and several rows are bound by arithmetic, and like to find their weights in the cache in whatever order. */
     const bool plain = p->form == TERN__LINEAR_F16 || p->form == TERN__LINEAR_BF16;
+    /* Those of q8_0 are not masked into place, and memory is what they wait for. */
+    const bool apart = p->apart && !plain && p->form != TERN__LINEAR_Q8_0;
     const walk w = {.p = p,
                     .packed = packed,
                     .begin = begin,
@@ -155,6 +158,7 @@ static void multiply_few(const tern__linear_program *p, const uint8_t *packed, i
                                       .k = p->k,
                                       .rows = (int)(last - first),
                                       .n_tiles = (int)g.n,
+                                      .apart = apart,
                                       .ahead = g.ahead};
             if (part > 0) /* in the cache already */
                 call.ahead = tern__stream_of(call.tiles, p->tile_bytes);

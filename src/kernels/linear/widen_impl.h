@@ -4,6 +4,8 @@
  *     V_LOAD(p) V_STORE(p, x) V_SET1(p) V_ZERO()      p points at floats of any alignment
  *     V_NUMBER(c) I_NUMBER(c)           a constant in all lanes
  *     V_MULTIPLY_ADD(a, b, c)           c + a * b; FUSED is 1 where it rounds once, else 0
+ *     V_MULTIPLY_ADD_AT(p, b, c)        c + *p * b, without an operation that spreads *p. Need not be defined; who defines it says that
+ *                                       calls with `apart` set (linear.h) have loops of their own
  *     V_HALVES(p) V_BRAINS(p)           WIDTH f16, bf16 at p
  *     V_SIGNED(p)                       WIDTH signed bytes
  *     I_LOAD(p)                         WIDTH words
@@ -12,6 +14,7 @@
  *     I_LEFT(x, n) I_RIGHT(x, n)
  *     I_ENDS(x, n)                      the bits 31 and 0 of words in their bits n and n + 1, n > 16; anything in the others
  *     I_PUT(x, mask, to)                (x & mask) | to
+ *     I_ADD(a, b)                       with V_MULTIPLY_ADD_AT
  *     V_NIBBLE(x)                       the low four bits of words as floats
  *     V_OF(x)                           the same bits as floats
  *     V_OF_SIGNED(x)                    signed words as floats
@@ -41,6 +44,14 @@
 #define UNROLLED _Pragma("GCC unroll 32")
 #endif
 
+#ifdef V_MULTIPLY_ADD_AT
+#define HAS_APART 1
+#else /* nobody asks for it */
+#define HAS_APART 0
+#define V_MULTIPLY_ADD_AT(p, b, c) V_MULTIPLY_ADD(V_SET1(p), b, c)
+#define I_ADD(a, b) I_PUT(a, a, b)
+#endif
+
 enum {
     TILE = TERN__LINEAR_TILE,
     PART = VECTORS * WIDTH,
@@ -59,6 +70,7 @@ typedef struct work {
     float *to; /* of a weight that is stored: column 0 */
     int64_t stride;
     tern__stream ahead;
+    bool apart; /* as in linear.h */
 } work;
 
 /* Column k of the `n` vectors from s on. */
@@ -66,6 +78,11 @@ INLINE void use(work *w, const int rows, const int s, const int n, int64_t k, co
 {
     if (rows == 0)
         UNROLLED for (int v = 0; v < n; v++) V_STORE(w->to + k * w->stride + (s + v) * WIDTH, weights[v]);
+    if (w->apart) { /* one row */
+        UNROLLED for (int v = 0; v < n; v++) w->sums[0][s + v] =
+            V_MULTIPLY_ADD_AT(w->x + k, weights[v], w->sums[0][s + v]);
+        return;
+    }
     UNROLLED for (int i = 0; i < rows; i++)
     {
         const vec x = V_SET1(w->x + i * w->x_row + k);
@@ -91,9 +108,11 @@ INLINE void use(work *w, const int rows, const int s, const int n, int64_t k, co
 
 #define EXCESS(place) ((float)(1 << (23 - (place))))
 
-INLINE vec placed(ivec word, const int mask, const int place)
+INLINE vec placed(ivec word, const int mask, const int place, const bool apart)
 {
-    return V_OF(I_PUT(word, I_NUMBER(mask << place), I_NUMBER((127 + 23 - place) << 23)));
+    const ivec bits = I_NUMBER(mask << place), number = I_NUMBER((127 + 23 - place) << 23);
+    /* A sum, which no compiler makes one operation of three operands. */
+    return V_OF(apart ? I_ADD(I_AND(word, bits), number) : I_PUT(word, bits, number));
 }
 
 /* The words at `at` with their bits moved up. `last`: there is nothing behind them to be loaded with them. */
@@ -121,10 +140,11 @@ INLINE int six_place(const int i)
 }
 
 /* `word` is the size of a word of all rows. */
-INLINE vec six(const uint8_t *at, const int word, const int i, const bool last)
+INLINE vec six(const uint8_t *at, const int word, const int i, const bool last, const bool apart)
 {
     if (i < 15)
-        return placed(moved(at + i / 5 * word, six_place(i) - 1 - 6 * (i % 5), last), 63, six_place(i));
+        return placed(moved(at + i / 5 * word, six_place(i) - 1 - 6 * (i % 5), last), 63, six_place(i),
+                      apart);
     const ivec low = I_ENDS(I_LOAD(at), 17), middle = I_ENDS(I_LOAD(at + word), 19),
                high = I_ENDS(I_LOAD(at + 2 * word), 21), number = I_NUMBER((127 + 23 - 17) << 23);
     return V_OF(I_PUT(low, I_NUMBER(3 << 17),
@@ -138,10 +158,10 @@ INLINE void six_excess(vec scale, float zero, vec *excess)
 }
 
 INLINE vec six_scaled(const uint8_t *at, const int word, const int i, vec scale, const vec *excess,
-                      float zero, const bool last)
+                      float zero, const bool last, const bool apart)
 {
     const int place = six_place(i);
-    return V_SCALE(scale, excess[(17 - place) / 4], six(at, word, i, last), EXCESS(place) + zero);
+    return V_SCALE(scale, excess[(17 - place) / 4], six(at, word, i, last, apart), EXCESS(place) + zero);
 }
 
 #define AT(offset, size) (w->at[s / VECTORS] + (offset) + s % VECTORS * WIDTH * (size))
@@ -218,9 +238,10 @@ INLINE void block_q4_0(work *w, const int rows, const int tiles, int first, int6
         UNROLLED for (int i = 0; i < 8; i++)
         {
             const int place = four_place(i);
-            UNROLLED for (int s = 0; s < tiles * VECTORS; s++) weights[s] = V_SCALE_FROM(
-                d[s], excess[place / 4 - 2][s],
-                placed(moved(AT(at + 4 * first, 4), place - 4 * i, true), 15, place), EXCESS(place) + 8);
+            UNROLLED for (int s = 0; s < tiles * VECTORS; s++) weights[s] =
+                V_SCALE_FROM(d[s], excess[place / 4 - 2][s],
+                             placed(moved(AT(at + 4 * first, 4), place - 4 * i, true), 15, place, w->apart),
+                             EXCESS(place) + 8);
             use(w, rows, 0, tiles * VECTORS, k + 8 * e + i, weights);
         }
     }
@@ -239,8 +260,8 @@ INLINE void block_q4_k(work *w, const int rows, const int tiles, int first, int6
         vec excess[2][SIX_PLACES];
         six_excess(d, 0, excess[0]);
         six_excess(minus, 0, excess[1]);
-        UNROLLED for (int i = 0; i < 16; i++) scales[i][s] =
-            six_scaled(AT(132 * TILE + 4 * first, 4), 4 * TILE, i, i < 8 ? d : minus, excess[i / 8], 0, true);
+        UNROLLED for (int i = 0; i < 16; i++) scales[i][s] = six_scaled(
+            AT(132 * TILE + 4 * first, 4), 4 * TILE, i, i < 8 ? d : minus, excess[i / 8], 0, true, w->apart);
     }
     for (int e = 0; e < 32; e++) {
         const int64_t at = 4 * TILE + e * 4 * TILE;
@@ -282,8 +303,8 @@ INLINE void block_q6_k(work *w, const int rows, const int tiles, int first, int6
                 UNROLLED for (int v = 0; v < VECTORS; v++)
                 {
                     const int s = t * VECTORS + v;
-                    weights[v] =
-                        six_scaled(AT(at + 4 * first, 4), 4 * TILE, i, scale[v], excess[v], 32, false);
+                    weights[v] = six_scaled(AT(at + 4 * first, 4), 4 * TILE, i, scale[v], excess[v], 32,
+                                            false, w->apart);
                 }
                 use(w, rows, t * VECTORS, VECTORS, k + i, weights);
             }
@@ -337,12 +358,12 @@ INLINE void add_rest(work *w, const int rows, const int tiles, const float *pane
         }                                                                                                 \
     }
 
-#define MULTIPLY(name, N, TILES)                                                                             \
-    static void name##_##N##_##TILES(const tern__linear_call *call)                                          \
+#define MULTIPLY(name, N, TILES, HOW, APART)                                                                 \
+    static void name##_##N##_##TILES##HOW(const tern__linear_call *call)                                     \
     {                                                                                                        \
         const int tiles = TILES;                                                                             \
         for (int first = 0; first < TILE; first += PART) {                                                   \
-            work w = {.x = call->x, .x_row = call->x_row};                                                   \
+            work w = {.x = call->x, .x_row = call->x_row, .apart = APART};                                   \
             UNROLLED for (int t = 0; t < TILES; t++) w.at[t] = call->tiles + t * call->tile_step;            \
             UNROLLED for (int i = 0; i < N; i++) UNROLLED for (int s = 0; s < tiles * VECTORS; s++)          \
                 w.sums[i][s] = V_ZERO();                                                                     \
@@ -361,17 +382,21 @@ INLINE void add_rest(work *w, const int rows, const int tiles, const float *pane
                 w.sums[i][s]);                                                                               \
         }                                                                                                    \
     }
-#define MULTIPLY_ONE_TILE(name, N) MULTIPLY(name, N, 1)
+#define MULTIPLY_ONE_TILE(name, N) MULTIPLY(name, N, 1, , false)
 #define ENTRY(name, N) name##_##N##_1,
 
 #if MOST_TILES == 1
 #define SEVERAL(name)
 #define SEVERAL_OF(name) name##_1_1
+#elif HAS_APART
+#define SEVERAL(name) MULTIPLY(name, 1, 2, , false) MULTIPLY(name, 1, 2, _apart, true)
+#define SEVERAL_OF(name) (call->apart ? name##_1_2_apart : name##_1_2)
+_Static_assert(MOST_TILES == 2, "functions are named after it");
 #elif MOST_TILES == 2
-#define SEVERAL(name) MULTIPLY(name, 1, 2)
+#define SEVERAL(name) MULTIPLY(name, 1, 2, , false)
 #define SEVERAL_OF(name) name##_1_2
 #else
-#define SEVERAL(name) MULTIPLY(name, 1, 4)
+#define SEVERAL(name) MULTIPLY(name, 1, 4, , false)
 #define SEVERAL_OF(name) name##_1_4
 #endif
 

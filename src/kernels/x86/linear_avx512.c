@@ -13,6 +13,7 @@ typedef __m512i ivec;
 #define I_NUMBER(c) _mm512_set1_epi32(c)
 #define FUSED 1
 #define V_MULTIPLY_ADD(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define V_MULTIPLY_ADD_AT(p, b, c) multiply_add_at(p, b, c)
 #define V_SCALE(s, c, m, n) ((void)(n), _mm512_fmadd_ps(s, m, c))
 #define LOAD_16(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
 #define LOAD_32(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
@@ -23,6 +24,7 @@ typedef __m512i ivec;
 #define V_OF(x) _mm512_castsi512_ps(x)
 #define V_OF_SIGNED(x) _mm512_cvtepi32_ps(x)
 #define I_AND(a, b) _mm512_and_si512(a, b)
+#define I_ADD(a, b) _mm512_add_epi32(a, b)
 #if defined(TERN_DEBUG) /* nothing is unrolled: amounts are no constants */
 #define I_LEFT(x, n) _mm512_sllv_epi32(x, I_NUMBER(n))
 #define I_RIGHT(x, n) _mm512_srlv_epi32(x, I_NUMBER(n))
@@ -35,6 +37,14 @@ typedef __m512i ivec;
 /* A permute looks at the low four bits of an index only: the sixteen numbers are its table. */
 #define V_NIBBLE(x) \
     _mm512_permutexvar_ps(x, _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+
+/* A compiler would spread *p once for all that use it, which takes a pipe; as an operand of each it takes none. */
+static inline __attribute__((always_inline)) vec multiply_add_at(const float *p, vec b, vec c)
+{
+    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(c) : "v"(b), "m"(*p));
+    return c;
+}
+
 #define VECTORS 2
 #define MOST_ROWS 8
 #define MANY(columns) 16
