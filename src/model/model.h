@@ -40,6 +40,11 @@ struct tern_model {
 tern_status tern__weights_load(tern_model *m, const tern_model_options *options);
 void tern__weights_release(tern_model *m);
 
+/* ---- memory.c ---- */
+
+/* Bytes of keys, values and their scales; a double, since a file may promise any number of positions. */
+double tern__cache_bytes(const tern__hparams *h, int slots, int64_t context, tern_dtype dtype);
+
 /* ---- decoder.c ---- */
 
 /* What is remembered of every position: states [slots, context, kv_heads, head_width], and the scales of int8 ones
@@ -51,9 +56,6 @@ typedef enum tern__cache_part {
     TERN__CACHE_VALUE_SCALES,
     TERN__CACHE_COUNT
 } tern__cache_part;
-
-/* Bytes of all of it; a double, since a file may promise any number of positions. */
-double tern__cache_bytes(const tern__hparams *h, int slots, int64_t context, tern_dtype dtype);
 
 /* What a run of the decoder is given. */
 typedef struct tern__decoder_rows {

@@ -18,6 +18,8 @@ struct tern_sequence {
 tern_status tern__sequences_push(int n, tern_sequence *const *sequences, const int32_t *tokens);
 bool tern__sequence_is_full(const tern_sequence *sequence);
 
+/* ---- sampler.c ---- */
+
 /* What is wrong with `sampling`, whatever the logits. */
 tern_status tern__sampling_check(const tern_sampling *sampling);
 

@@ -56,6 +56,7 @@ TEST(opening_and_looking)
     REFUSED(tern_model_file_find(file, NULL, &o.number));
     REFUSED(tern_model_file_find(file, "x", NULL));
     CHECK(tern_stored_get(TERN_STORED_F32) != NULL);
+    CHECK(!tern_stored_keeps_ternary((tern_stored)-1) && !tern_stored_keeps_ternary(TERN_STORED_COUNT));
     NEUTRAL(tern_model_file_runs_ternary(NULL, 0), false);
     REFUSED(tern_stored_parse(NULL, &o.stored));
     REFUSED(tern_stored_parse("f32", NULL));

@@ -71,6 +71,8 @@ TEST(models_and_sessions)
     CHECK(tiny_model(path, "bitnet-b1.58"));
     CHECK_EQ(tern_model_options_default().ternary, TERN_T2);
     NEUTRAL(tern_model_architecture_name(-1), NULL);
+    NEUTRAL(tern_convert_ending(-1), NULL);
+    NEUTRAL(tern_convert_ending(1000), NULL);
     CHECK_OK(tern_model_load(ctx, path, NULL, &model));
     REFUSED(tern_model_check(NULL));
     REFUSED(tern_model_plan_memory(NULL, NULL, &(tern_model_memory){0}));

@@ -97,6 +97,7 @@ tern_status tern__head_of(const tern_model_file *file, int *head, bool *tied)
     return *tied ? tern__table_of(file, head) : TERN_OK;
 }
 
+/* Of <tern/model_file.h>, but a question about parts and architectures. */
 bool tern_model_file_runs_ternary(const tern_model_file *file, int i)
 {
     tern_file_tensor t;

@@ -1,4 +1,4 @@
-/* convert.c - writes a model as GGUF or safetensors in other types, measures what that loses, and reads ternary weights back. */
+/* convert.c - writes a model as GGUF, safetensors or llama2.c's .bin in other types, measures what that loses, and reads ternary weights back. */
 #include "model/convert/convert.h"
 
 #include <math.h>
@@ -424,7 +424,7 @@ static tern_status run(job *j, const char *path)
     TERN_TRY(make_scratch(j));
     TERN_TRY(tern__plan_conversion(j->ctx, j->file, &j->o, j->format, &j->work, &j->plan, &j->n));
     if (to.format == TERN_FILE_LLAMA2C)
-        TERN_TRY(tern__llama2c_sort(j->file, &shape, j->plan, j->n));
+        TERN_TRY(tern__plan_sort_for_llama2c(j->file, &shape, j->plan, j->n));
     TERN_TRY(tern__outputs_open(j->file, j->plan, j->n, &to, &j->work, &j->outputs));
     TERN_TRY(make_beside(j, path));
     for (size_t i = 0; i < j->outputs.n; i++) {

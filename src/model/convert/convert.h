@@ -71,8 +71,8 @@ tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
                                   tern__model_work *work, tern__conversion **out, size_t *count);
 
 /* Puts the plan in llama2.c's order. TERN_UNSUPPORTED if that has no place for one of them. */
-tern_status tern__llama2c_sort(const tern_model_file *file, const tern__llama2c_shape *shape,
-                               tern__conversion *plan, size_t n);
+tern_status tern__plan_sort_for_llama2c(const tern_model_file *file, const tern__llama2c_shape *shape,
+                                        tern__conversion *plan, size_t n);
 
 /* Codes and scales of a tensor that will be ternary. */
 tern_status tern__load_for_conversion(tern_ctx *ctx, const tern_model_file *file, int i, bool force,

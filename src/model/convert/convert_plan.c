@@ -420,8 +420,8 @@ static int by_place(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-tern_status tern__llama2c_sort(const tern_model_file *file, const tern__llama2c_shape *shape,
-                               tern__conversion *plan, size_t n)
+tern_status tern__plan_sort_for_llama2c(const tern_model_file *file, const tern__llama2c_shape *shape,
+                                        tern__conversion *plan, size_t n)
 {
     placed *sorted = tern__alloc_zero(n + 1, sizeof *sorted);
     if (!sorted)

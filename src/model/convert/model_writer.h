@@ -1,6 +1,6 @@
 /* model_writer.h - writes model files: tensors are declared, then what stands before them is written, then their bytes follow in
  * that order. The file appears at tern__model_writer_commit. GGUF version 3 takes metadata first; safetensors have theirs in
- * files of their own (hf_write.h). */
+ * files of their own (hf_write.h), llama2.c's .bin has seven numbers (llama2c_write.h). */
 #ifndef TERN_MODEL_CONVERT_MODEL_WRITER_H
 #define TERN_MODEL_CONVERT_MODEL_WRITER_H
 

@@ -102,6 +102,10 @@ const void *tern__model_file_mapped(tern_model_file *file, int i);
 /* TERN_IO if a mapped part is shorter than it was, or bytes of it were found missing. */
 tern_status tern__model_file_check_mapped(tern_model_file *file);
 
+/* What some checkpoints have and no model needs: frequencies of rotation, which follow from the hyper-parameters, and a head that
+ * keeps Hugging Face's name because the table of tokens serves. */
+bool tern__is_left_over(const tern_model_file *file, const tern_file_tensor *t);
+
 /* ---- directory.c: from names to numbers ---------------------------------------------------------------------------- */
 
 /* `stride` bytes from one item's name pointer to the next. TERN_FORMAT, as "PATH: ...", if a name occurs twice. */
@@ -109,9 +113,5 @@ tern_status tern__directory_create(const char *path, const char *what, const cha
                                    size_t stride, size_t count, struct tern__directory **out);
 bool tern__directory_find(const struct tern__directory *names, const char *name, int *out);
 void tern__directory_free(struct tern__directory *names);
-
-/* What some checkpoints have and no model needs: frequencies of rotation, which follow from the hyper-parameters, and a head that
- * keeps Hugging Face's name because the table of tokens serves. */
-bool tern__is_left_over(const tern_model_file *file, const tern_file_tensor *t);
 
 #endif
