@@ -105,6 +105,26 @@ TEST(a_report_is_of_one_machine_and_busy_if_any_file_is)
     tern_report_free(report);
 }
 
+TEST(what_was_seen_while_measuring_counts_before_the_load)
+{
+    static const char *const seen[] = {"nobody", "others computed on 1.2 of 2 cores",
+                                       "unavailable: no /proc"};
+    for (int i = 0; i < 3; i++) {
+        tern_report *report = new_report();
+        tern_results *r = results_of("here", "1.75");
+        tern_results_set_condition(r, "disturbed_by", seen[i]);
+        add_row(r, "a", 10, 0.5);
+        CHECK_OK(tern_report_add_results(report, "r", r));
+        char *text = write(report, TERN_REPORT_TEXT);
+        CHECK_EQ(count(text, "The machine was busy before this was measured"), i == 2);
+        CHECK_EQ(count(text, "Other programs had the machine while this was measured (others computed"),
+                 i == 1);
+        tern_string_free(text);
+        tern_results_free(r);
+        tern_report_free(report);
+    }
+}
+
 TEST(an_empty_report_says_what_it_lacks)
 {
     tern_report *report = new_report();

@@ -3,6 +3,7 @@
 #include "measure/report/report.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -98,6 +99,17 @@ static tern_status check_host(const tern_report *r, const tern_results *from)
     return TERN_OK;
 }
 
+/* What was seen while it was measured counts; the load before it only where nothing was seen. */
+static void note_disturbance(tern_report *r, const tern_results *results)
+{
+    static const char unknown[] = "unavailable:";
+    const char *by = tern_results_condition(results, "disturbed_by");
+    if (!by || strncmp(by, unknown, strlen(unknown)) == 0)
+        r->busy = fmax(r->busy, tern_results_busy(results));
+    else if (strcmp(by, "nobody") != 0 && !r->disturbed[0])
+        snprintf(r->disturbed, sizeof r->disturbed, "%s", by);
+}
+
 /* `json` NULL: it is written here. */
 static tern_status add_results(tern_report *r, const char *name, const tern_results *results,
                                const char *json, size_t length)
@@ -119,7 +131,7 @@ static tern_status add_results(tern_report *r, const char *name, const tern_resu
         r->results->n_conditions = known;
     }
     if (status == TERN_OK)
-        r->busy = fmax(r->busy, tern_results_busy(results));
+        note_disturbance(r, results);
     tern__free(own);
     return status;
 }

@@ -94,7 +94,11 @@ static void tell_doubts(const tern_report *r, telling *t)
             n++;
         }
     }
-    if (isfinite(load))
+    if (r->disturbed[0])
+        tern__strbuf_addf(
+            &s, "Other programs had the machine while this was measured (%s): figures may be too low.%s",
+            r->disturbed, n > 0 ? " " : "");
+    else if (isfinite(load))
         tern__strbuf_addf(
             &s, "The machine was busy before this was measured (load %.2f): figures may be too low.%s", load,
             n > 0 ? " " : "");
