@@ -24,7 +24,7 @@ typedef struct wishes {
     const char *stops[MOST_STOPS];
     tern_logit_bias bias[MOST_BIASES];
     int answers;
-    bool as_json, verbose, show_prompt, special;
+    bool as_json, verbose, checks, show_prompt, special;
     metrics_file *metrics;
 } wishes;
 
@@ -92,6 +92,7 @@ static bool take_wishes(const args *a, wishes *w)
     w->generate.ignore_end = args_has(a, "ignore-eos");
     w->as_json = args_has(a, "json");
     w->verbose = args_has(a, "verbose");
+    w->checks = args_has(a, "check-device");
     w->show_prompt = !args_has(a, "no-display-prompt");
     w->special = args_has(a, "special");
     if (w->generate.logprobs > 0 && !w->as_json) {
@@ -170,6 +171,8 @@ static void print_json(const engine *e, const wishes *w, const prompt *p, const 
         json_end(&j);
     }
     placement_json_add(&j, e->ctx);
+    if (w->checks)
+        checked_json_add(&j, e->ctx);
     json_end(&j);
     json_print(&j);
 }
@@ -297,6 +300,11 @@ static int print_all(const engine *e, const wishes *w, const prompt *p, const an
         placement_add(&line, e->ctx);
         if (line.length > 0)
             fprintf(stderr, "%s\n", text_string(&line));
+        line.length = 0;
+        if (w->checks) {
+            checked_add(&line, e->ctx);
+            fprintf(stderr, "%s\n", text_string(&line));
+        }
         text_free(&line);
     }
     explain_end(e, w, answers);
@@ -371,7 +379,7 @@ static const option options[] = {
     {"no-display-prompt", 0, NULL, NULL, "print the answer alone"},
     {"json", 0, NULL, NULL, "print JSON: the text, its tokens, why it ended, tokens per second"},
     {"logprobs", 0, "N", NULL, "with --json: the logprob of each token and of the N likeliest"},
-    {"verbose", 'v', NULL, NULL, "say on stderr how fast it was, and the seed"},
+    {"verbose", 'v', NULL, NULL, "say on stderr how fast it was, the seed, and what --check-device compared"},
     METRICS_OPTION,
     {0},
 };

@@ -93,6 +93,29 @@ void placement_add(text *t, const tern_ctx *ctx)
     text_addf(t, ", measured %s", format_time(number, stats.measured_ns));
 }
 
+void checked_add(text *t, const tern_ctx *ctx)
+{
+    tern_ctx_stats stats;
+    tern_ctx_get_stats(ctx, &stats);
+    if (stats.device_steps == 0)
+        text_addf(t, "checked: nothing, since no step ran on another device than the CPU");
+    else
+        text_addf(t, "checked: %llu of %llu steps of the device, %llu wrong",
+                  (unsigned long long)stats.checked_steps, (unsigned long long)stats.device_steps,
+                  (unsigned long long)stats.check_failures);
+}
+
+void checked_json_add(json *j, const tern_ctx *ctx)
+{
+    tern_ctx_stats stats;
+    tern_ctx_get_stats(ctx, &stats);
+    json_object(j, "checked");
+    json_uint(j, "device_steps", stats.device_steps);
+    json_uint(j, "checked_steps", stats.checked_steps);
+    json_uint(j, "check_failures", stats.check_failures);
+    json_end(j);
+}
+
 static void add_us(json *j, const char *key, double ns)
 {
     if (ns >= 0)

@@ -18,4 +18,8 @@ void partitions_json_add(json *j, const tern_program *program, const tern_exec *
 void placement_add(text *t, const tern_ctx *ctx);
 void placement_json_add(json *j, const tern_ctx *ctx);
 
+/* What the CPU compared of another device's steps; for whoever asked for it. */
+void checked_add(text *t, const tern_ctx *ctx);
+void checked_json_add(json *j, const tern_ctx *ctx);
+
 #endif

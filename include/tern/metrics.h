@@ -108,7 +108,9 @@ typedef enum tern_metric_kind {
     X(DEVICE_STEPS,      43, "device_steps",             COUNTER,   NONE,    CTX(device_steps),                   "steps run by another device than the CPU") \
     X(FALLBACK_STEPS,    44, "fallback_steps",           COUNTER,   NONE,    CTX(fallback_steps),                 "steps run by the CPU because the device that was asked for could not") \
     X(PREDICTED_TIME,    45, "placed_predicted",         COUNTER,   SECONDS, CTX(predicted_ns),                   "time that was predicted for partitions placed by device auto") \
-    X(MEASURED_TIME,     46, "placed_measured",          COUNTER,   SECONDS, CTX(measured_ns),                    "time that those partitions took")
+    X(MEASURED_TIME,     46, "placed_measured",          COUNTER,   SECONDS, CTX(measured_ns),                    "time that those partitions took") \
+    X(CHECKED_STEPS,     47, "checked_steps",            COUNTER,   NONE,    CTX(checked_steps),                  "steps of another device that the CPU computed as well, and compared") \
+    X(CHECK_FAILURES,    48, "check_failures",           COUNTER,   NONE,    CTX(check_failures),                 "of those: steps whose results were wrong")
 /* clang-format on */
 
 typedef enum tern_metric {
