@@ -228,8 +228,7 @@ static int open_results(const tuning *t)
     tern_tune_report *kept = NULL;
     const tern_status status = tern_tune_list(t->run.ctx, &kept);
     tern_tune_report_free(kept);
-    return status == TERN_FORMAT ? fail("%s; `tern tune --clear` removes the file", tern_last_error())
-                                 : EXIT_DONE;
+    return status == TERN_FORMAT ? fail_status(NULL) : EXIT_DONE;
 }
 
 static int tune(const args *a, tuning *t, bindings *inputs)

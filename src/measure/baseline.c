@@ -36,6 +36,7 @@ static const char *const migrations[] = {
 };
 static const tern__store_schema schema = {
     .name = "baselines",
+    .remedy = "take another file",
     .application = 0x54524e42, /* TRNB */
     .n_migrations = (int)TERN__COUNT(migrations),
     .migrations = migrations,

@@ -21,6 +21,7 @@ static const char *const migrations[] = {
 };
 static const tern__store_schema schema = {
     .name = "tuning results",
+    .remedy = "`tern tune --clear` removes the file, and $TERN_TUNING names another",
     .application = 0x5445524e, /* TERN */
     .n_migrations = (int)TERN__COUNT(migrations),
     .migrations = migrations,
@@ -39,12 +40,6 @@ static tern_status open_store(const tern__tuning *t, bool create, tern__store **
 {
     tern__store_options options = {.create = create, .busy_timeout_ms = WAIT_MS};
     return tern__store_open(t->path, &schema, &options, out);
-}
-
-/* What is to be done where the file itself is at fault. */
-static const char *way_out(tern_status status)
-{
-    return status == TERN_FORMAT ? "; `tern tune --clear` removes the file" : "";
 }
 
 /* ---- reading ---- */
@@ -127,7 +122,7 @@ void tern__tuning_load(tern__tuning *t)
         status = load(t, store);
     tern__store_close(store);
     if (status != TERN_OK && status != TERN_NOT_FOUND)
-        tern__log(TERN_LOG_WARN, "tuning results are not used: %s%s", tern_last_error(), way_out(status));
+        tern__log(TERN_LOG_WARN, "tuning results are not used: %s", tern_last_error());
 }
 
 /* ---- writing ---- */
@@ -203,7 +198,7 @@ void tern__tuning_save(tern__tuning *t)
     if (status == TERN_NOT_FOUND && !create)
         return; /* times of ordinary runs alone are no reason to leave a file behind */
     if (status != TERN_OK) {
-        snprintf(t->trouble, sizeof t->trouble, "%.200s%s", tern_last_error(), way_out(status));
+        snprintf(t->trouble, sizeof t->trouble, "%s", tern_last_error());
         tern__log(TERN_LOG_WARN, "tuning results are not kept: %s", t->trouble);
     }
     for (size_t i = 0; status == TERN_OK && i < t->n_buckets; i++)

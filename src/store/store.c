@@ -71,18 +71,10 @@ static tern_status status_of(int code)
     }
 }
 
-/* What is to be done where the file itself is at fault; "": nothing helps but what SQLite says. */
-static const char *remedy_of(int code)
+/* Is the file itself at fault? Then the schema says what is to be done; otherwise nothing helps but what SQLite says. */
+static bool blames_file(int kind)
 {
-    switch (code & 0xff) {
-    case SQLITE_CORRUPT:
-        return ": the file is damaged; move it away, or take another file";
-    case SQLITE_NOTADB:
-    case SQLITE_CANTOPEN:
-        return "; take another file";
-    default:
-        return "";
-    }
+    return kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB || kind == SQLITE_CANTOPEN;
 }
 
 /* Of input and output SQLite only says that it failed; the system says why. */
@@ -94,9 +86,13 @@ static tern_status fail(tern__store *store, int code)
     store->disk_full = kind == SQLITE_FULL || why == ENOSPC;
     if (store->disk_full)
         return tern__fail(TERN_IO, "%s (%s): the disk is full", store->path, store->schema->name);
-    return tern__fail(status_of(code), "%s (%s): %s%s%s%s", store->path, store->schema->name,
+    return tern__fail(status_of(code), "%s (%s): %s%s%s%s%s", store->path, store->schema->name,
                       store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(code), why ? ": " : "",
-                      why ? strerror(why) : "", remedy_of(code));
+                      why ? strerror(why) : "",
+                      kind == SQLITE_CORRUPT ? ": the file is damaged; move it away, or "
+                      : blames_file(kind)    ? "; "
+                                             : "",
+                      blames_file(kind) ? store->schema->remedy : "");
 }
 
 tern_status tern__store_run(tern__store *store, const char *sql)
@@ -277,8 +273,8 @@ static tern_status read_version(tern__store *store, int64_t *version)
     TERN_TRY(pragma(store, "user_version", version));
     TERN_TRY(pragma(store, "schema_version", &tables));
     TERN__FAIL_IF(application != (int64_t)store->schema->application && (application || tables), TERN_FORMAT,
-                  "%s: a database of something else, not of %s; take another file", store->path,
-                  store->schema->name);
+                  "%s: a database of something else, not of %s; %s", store->path, store->schema->name,
+                  store->schema->remedy);
     TERN__FAIL_IF(*version > store->schema->n_migrations, TERN_UNSUPPORTED,
                   "%s: a newer version of tern wrote these %s (form %lld, this one knows %d)", store->path,
                   store->schema->name, (long long)*version, store->schema->n_migrations);

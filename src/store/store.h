@@ -20,6 +20,7 @@ typedef struct tern__query tern__query;
 
 typedef struct tern__store_schema {
     const char *name;              /* what messages call it: "tuning results" */
+    const char *remedy;            /* what to do where the file is at fault, to be said behind "; " */
     uint32_t application;          /* SQLite's application_id: whose file it is */
     int n_migrations;              /* also the version of the newest form */
     const char *const *migrations; /* SQL that turns version i into version i + 1 */

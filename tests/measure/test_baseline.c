@@ -59,7 +59,7 @@ static int integrity(void)
 {
     /* Any schema will do: what is asked is SQLite's own opinion. */
     static const char *const nothing[] = {""};
-    const tern__store_schema any = {"baselines", 0x54524e42, 1, nothing};
+    const tern__store_schema any = {"baselines", "take another file", 0x54524e42, 1, nothing};
     tern__store *store;
     tern__query *q;
     bool row = false;
@@ -239,8 +239,8 @@ TEST(foreign_newer_and_damaged_files_are_refused_and_left_alone)
     NEED_SQLITE();
     static const char *const tables[] = {"CREATE TABLE t(a)", "CREATE TABLE u(a)"};
     const tern__store_options options = {.create = true};
-    const tern__store_schema foreign = {"other", 0x1234, 1, tables},
-                             newer = {"baselines", 0x54524e42, 2, tables};
+    const tern__store_schema foreign = {"other", "take another file", 0x1234, 1, tables},
+                             newer = {"baselines", "take another file", 0x54524e42, 2, tables};
     const tern__store_schema *const schemas[] = {&foreign, &newer};
     const tern_status expected[] = {TERN_FORMAT, TERN_UNSUPPORTED};
     for (int i = 0; i < 2; i++) {
@@ -274,7 +274,7 @@ TEST(rows_that_something_else_wrote_are_refused)
         "DROP TABLE result",
     };
     static const char *const nothing[] = {""};
-    const tern__store_schema any = {"baselines", 0x54524e42, 1, nothing};
+    const tern__store_schema any = {"baselines", "take another file", 0x54524e42, 1, nothing};
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         tern_baselines *b;
         tern__store *store;

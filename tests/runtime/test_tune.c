@@ -409,7 +409,7 @@ TEST(two_processes_tune_at_once)
 static tern_status change_database(const char *sql)
 {
     static const char *const migrations[] = {""};
-    static const tern__store_schema any = {"tuning results", 0x5445524e, 1, migrations};
+    static const tern__store_schema any = {"tuning results", "take another file", 0x5445524e, 1, migrations};
     tern__store_options options = {.busy_timeout_ms = 1000};
     tern__store *store = NULL;
     TERN_TRY(tern__store_open(path, &any, &options, &store));
@@ -511,7 +511,7 @@ TEST(a_locked_database_is_a_warning)
     CHECK(make_folder());
     CHECK_EQ(tune_in_child(), 1);
     static const char *const migrations[] = {""};
-    static const tern__store_schema any = {"tuning results", 0x5445524e, 1, migrations};
+    static const tern__store_schema any = {"tuning results", "take another file", 0x5445524e, 1, migrations};
     tern__store_options options = {.busy_timeout_ms = 1000};
     tern__store *holder = NULL;
     CHECK_OK(tern__store_open(path, &any, &options, &holder));

@@ -15,9 +15,9 @@ static const char *const migrations[] = {
     "CREATE TABLE t(k TEXT PRIMARY KEY, v INTEGER)",
     "ALTER TABLE t ADD COLUMN w INTEGER DEFAULT 7",
 };
-static const tern__store_schema old_schema = {"test rows", 0x7e57, 1, migrations};
-static const tern__store_schema schema = {"test rows", 0x7e57, 2, migrations};
-static const tern__store_schema other_schema = {"other rows", 0x07e5, 1, migrations};
+static const tern__store_schema old_schema = {"test rows", "take another file", 0x7e57, 1, migrations};
+static const tern__store_schema schema = {"test rows", "take another file", 0x7e57, 2, migrations};
+static const tern__store_schema other_schema = {"other rows", "take another file", 0x07e5, 1, migrations};
 
 static const tern__store_options create = {.create = true, .busy_timeout_ms = 2000};
 static const tern__store_options existing = {.create = false, .busy_timeout_ms = 50};

@@ -47,7 +47,7 @@ const tern__kernel_row *tern__cpu_ternary_packer(uint32_t isa_mask)
 double tern__cpu_ternary_bits(uint32_t isa_mask)
 {
     const tern__ternary_kernel *kernel = tern__cpu_ternary_packer(isa_mask)->kernel;
-    return 8.0 / kernel->form;
+    return 8.0 / (double)(int)kernel->form;
 }
 
 static bool ternary_packing(const tern__call *call, uint32_t isa_mask, tern__packing *out)

@@ -10,7 +10,7 @@ tern tune --clear
 ls
 echo "this is no database, but it is where one should be" >tuning.db
 status tern tune --list 2>&1 | sed "s|$PWD|DIR|"
-# A damaged file is a warning, not a failure.
+# A damaged file is told once, before anything is measured.
 tern tune g.tern --threads 1 --runs 1 2>&1 >/dev/null | grep -c warning
 tern tune --clear >/dev/null
 TERN_TUNING=off tern tune --list
