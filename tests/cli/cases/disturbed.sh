@@ -11,7 +11,7 @@ trap 'kill "${hogs[@]}" 2>/dev/null' EXIT
 said() { grep -oE '^tern: [a-z ]+: warning: other programs had the machine' || echo "nothing was said"; }
 tern bench ops --family rows --memory 1 --threads 1 --budget 0.1 2>&1 >/dev/null | said
 tern bench ops --family rows --memory 1 --threads 1 --budget 0.1 --format json 2>/dev/null |
-    json 'j["conditions"]["disturbed_by"].split(" on ")[0]'
+    json '"others computed on" in j["conditions"]["disturbed_by"]' # beside what the host takes, which no test can arrange
 tern bench model -p 64 -n 16 -r 2 -t 1 2>&1 >/dev/null | said
 tern profile -- run -n 40 -t 1 2>&1 >/dev/null | said
 tern demo -n 16 -t 1 2>&1 >/dev/null | said
