@@ -2,29 +2,11 @@
  * way they are converted, or that is refused. Hyper-parameters, weights, settings and the converter are all behind it. */
 #include <dirent.h>
 
-#include <tern/model.h>
 #include <tern/model_convert.h>
 
 #include "fuzz_model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-enum { VOCABULARY_MOST = 1 << 16, CONTEXT_MOST = 8 };
-
-static void feed(tern_model *model)
-{
-    static float logits[VOCABULARY_MOST];
-    tern_model_info info;
-    tern_session *session;
-    tern_session_options options = tern_session_options_default();
-    tern_model_get_info(model, &info);
-    options.context = info.context < CONTEXT_MOST ? info.context : CONTEXT_MOST;
-    options.batch = 1;
-    if (info.vocabulary > VOCABULARY_MOST || tern_session_create(model, &options, &session) != TERN_OK)
-        return;
-    (void)tern_session_feed(session, 1, &(tern_session_row){.token = 0}, 1, (int[]){0}, logits);
-    tern_session_free(session);
-}
 
 /* What conversions left beside the model. */
 static void clear_folder(void)
@@ -58,20 +40,10 @@ static void convert(tern_ctx *ctx, const char *from, const char *to, uint64_t sh
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[512];
-    tern_ctx *ctx;
-    tern_model *model;
-    tern_ctx_options options = tern_ctx_options_default();
-    options.tuning = "off";
-    options.threads = 1;
-    fuzz_require(tern_ctx_create(&options, &ctx) == TERN_OK);
+    tern_ctx *ctx = fuzz_context();
     fuzz_store("model", data, size);
     snprintf(path, sizeof path, "%s/model", fuzz_folder());
-    if (tern_model_load(ctx, path, NULL, &model) == TERN_OK) {
-        feed(model);
-        tern_model_free(model);
-    } else {
-        fuzz_require(tern_last_error()[0] != '\0' && !strchr(tern_last_error(), '\n'));
-    }
+    fuzz_feed(ctx, "model");
     convert(ctx, path, "out.gguf", 0);
     convert(ctx, path, "out.safetensors", size % 2 ? 4096 : 0);
     convert(ctx, path, "out.bin", 0);

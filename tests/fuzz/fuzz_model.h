@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <tern/alloc.h>
+#include <tern/model.h>
 #include <tern/model_file.h>
 
 static inline void fuzz_require(int condition)
@@ -28,12 +29,44 @@ static inline const char *fuzz_folder(void)
     return folder;
 }
 
+/* `name` in that folder ("" is the folder itself), until the next call. */
+static inline const char *fuzz_path(const char *name)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%s", fuzz_folder(), name);
+    return path;
+}
+
 static inline void fuzz_store(const char *name, const void *data, size_t size)
 {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", fuzz_folder(), name);
-    FILE *file = fopen(path, "wb");
+    FILE *file = fopen(fuzz_path(name), "wb");
     fuzz_require(file && fwrite(data, 1, size, file) == size && fclose(file) == 0);
+}
+
+/* What stands before the first zero byte of an input, as a string that the caller frees; the input goes on behind that byte. */
+static inline char *fuzz_next(const uint8_t **data, size_t *size)
+{
+    const uint8_t *zero = *size ? memchr(*data, 0, *size) : NULL;
+    const size_t length = zero ? (size_t)(zero - *data) : *size;
+    char *text = malloc(length + 1);
+    fuzz_require(text != NULL);
+    if (length)
+        memcpy(text, *data, length);
+    text[length] = '\0';
+    *data += length + (zero != NULL);
+    *size -= length + (zero != NULL);
+    return text;
+}
+
+/* The same as the file `name`, which is not there if it would be empty. */
+static inline void fuzz_store_next(const char *name, const uint8_t **data, size_t *size)
+{
+    char *text = fuzz_next(data, size);
+    if (*text)
+        fuzz_store(name, text, strlen(text));
+    else
+        unlink(fuzz_path(name));
+    free(text);
 }
 
 static inline void fuzz_use_metadata(const tern_model_file *file)
@@ -81,22 +114,55 @@ static inline void fuzz_use_tensors(tern_ctx *ctx, const tern_model_file *file)
     }
 }
 
+/* A token, where that takes little memory. */
+static inline void fuzz_feed_model(tern_model *model)
+{
+    enum { VOCABULARY_MOST = 1 << 16, CONTEXT_MOST = 8 };
+    static float logits[VOCABULARY_MOST];
+    tern_model_info info;
+    tern_session *session;
+    tern_session_options options = tern_session_options_default();
+    tern_model_get_info(model, &info);
+    options.context = info.context < CONTEXT_MOST ? info.context : CONTEXT_MOST;
+    options.batch = 1;
+    if (info.vocabulary > VOCABULARY_MOST || tern_session_create(model, &options, &session) != TERN_OK)
+        return;
+    (void)tern_session_feed(session, 1, &(tern_session_row){.token = 0}, 1, (int[]){0}, logits);
+    tern_session_free(session);
+}
+
+static inline tern_ctx *fuzz_context(void)
+{
+    tern_ctx *ctx;
+    tern_ctx_options options = tern_ctx_options_default();
+    options.tuning = "off";
+    options.threads = 1;
+    fuzz_require(tern_ctx_create(&options, &ctx) == TERN_OK);
+    return ctx;
+}
+
+/* Loads `name` as a model that takes a token, or it is refused with one line. */
+static inline void fuzz_feed(tern_ctx *ctx, const char *name)
+{
+    tern_model *model;
+    if (tern_model_load(ctx, fuzz_path(name), NULL, &model) == TERN_OK) {
+        fuzz_feed_model(model);
+        tern_model_free(model);
+    } else {
+        fuzz_require(tern_last_error()[0] != '\0' && !strchr(tern_last_error(), '\n'));
+    }
+}
+
 /* Opens `name` in the folder ("" is the folder itself); either way nothing stays allocated. */
 static inline void fuzz_open(const char *name)
 {
     static tern_ctx *ctx;
     tern_alloc_stats before, after;
     tern_model_file *file;
-    char path[512];
-    if (!ctx) {
-        tern_ctx_options options = tern_ctx_options_default();
-        options.tuning = "off";
-        options.threads = 1;
-        fuzz_require(tern_ctx_create(&options, &ctx) == TERN_OK);
-    }
-    snprintf(path, sizeof path, "%s/%s", fuzz_folder(), name);
+    if (!ctx)
+        ctx = fuzz_context();
     tern_alloc_get_stats(&before);
-    if (tern_model_file_open(path, NULL, &file) != TERN_OK) {
+    if (tern_model_file_open(fuzz_path(name), NULL, &file) != TERN_OK) {
         fuzz_require(tern_last_error()[0] != '\0' && !strchr(tern_last_error(), '\n'));
         tern_alloc_get_stats(&after);
         fuzz_require(before.live_bytes == after.live_bytes);
