@@ -350,7 +350,7 @@ static tern_status bench_copy(bench_output *out, int rounds)
 
 /* ---- products ---- */
 
-#ifdef TERN__HAVE_OPENCL
+#if TERN_HAVE_OPENCL
 
 /* CLBlast's sgemm as its C interface declares it, row-major (101) without transposes (111). Found when it is installed. */
 typedef int (*clblast_sgemm)(int layout, int ta, int tb, size_t m, size_t n, size_t k, float alpha, cl_mem a,

@@ -75,3 +75,17 @@ endmacro()
 
 tern_find_library(JANSSON jansson.h jansson jansson "safetensors and tokenizer.json will be refused")
 tern_find_library(PCRE2 pcre2.h pcre2-8 libpcre2-8 "tokenizers of LLaMA-3 and GPT-2 will be refused")
+
+# OpenCL: its headers alone, since the library is loaded when it is asked for. Installed after the first configuration, they are found
+# by the next build, as __has_include would not be: a header that was not there is no dependency of what asked for it.
+set(opencl_headers "")
+foreach(folder IN LISTS CMAKE_C_IMPLICIT_INCLUDE_DIRECTORIES)
+    file(GLOB found CONFIGURE_DEPENDS ${folder}/CL/cl.h)
+    list(APPEND opencl_headers ${found})
+endforeach()
+if(opencl_headers)
+    target_compile_definitions(tern_private_dependencies INTERFACE TERN_HAVE_OPENCL=1)
+else()
+    message(STATUS "OpenCL's headers not found: no device `opencl`; scripts/install-deps.sh opencl installs them")
+    target_compile_definitions(tern_private_dependencies INTERFACE TERN_HAVE_OPENCL=0)
+endif()

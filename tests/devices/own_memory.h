@@ -7,7 +7,7 @@
 #include "devices/opencl/opencl.h"
 #include "runtime/context.h"
 
-#ifdef TERN__HAVE_OPENCL
+#if TERN_HAVE_OPENCL
 
 /* A context whose device has memory of its own, whatever it really has. */
 static inline tern_ctx *with_own_memory(size_t most)

@@ -635,7 +635,7 @@ static void check_device(const tern__device_ops *ops)
 
 /* The kernels that OpenCL devices other than processors get, on whatever device there is: work groups, local memory, and memory of
  * the device's own. */
-#ifdef TERN__HAVE_OPENCL
+#if TERN_HAVE_OPENCL
 static tern__device_ops as_gpu;
 
 static tern_status create_as_gpu(const tern__device_options *options, tern__device **out)

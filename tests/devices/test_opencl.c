@@ -13,7 +13,7 @@
 
 #define NEEDS_OPENCL() NEEDS_DEVICE("opencl")
 
-#ifdef TERN__HAVE_OPENCL
+#if TERN_HAVE_OPENCL
 
 /* ---- blocks and streams ---- */
 

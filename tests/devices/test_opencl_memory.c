@@ -14,7 +14,7 @@
 
 #define NEEDS_OPENCL() NEEDS_DEVICE("opencl")
 
-#ifdef TERN__HAVE_OPENCL
+#if TERN_HAVE_OPENCL
 
 /* ---- in place, and what is copied ---- */
 

@@ -15,7 +15,7 @@
 #include "meeting.h"
 #include "own_memory.h"
 
-#ifdef TERN__HAVE_OPENCL
+#if TERN_HAVE_OPENCL
 
 enum { MOST_EVENTS = 256, SIDE = 64, LONG = 1 << 16 };
 

@@ -3,7 +3,7 @@
 
 typedef int tern__opencl_api_is_compiled; /* no file is empty */
 
-#ifdef TERN__HAVE_OPENCL
+#if TERN_HAVE_OPENCL
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -3,13 +3,7 @@
 #ifndef TERN_DEVICES_OPENCL_API_H
 #define TERN_DEVICES_OPENCL_API_H
 
-#if defined(__has_include)
-#if __has_include(<CL/cl.h>)
-#define TERN__HAVE_OPENCL 1
-#endif
-#endif
-
-#ifdef TERN__HAVE_OPENCL
+#if TERN_HAVE_OPENCL
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>

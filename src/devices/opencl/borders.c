@@ -5,7 +5,7 @@
 
 typedef int tern__opencl_borders_is_compiled; /* no file is empty */
 
-#ifdef TERN__HAVE_OPENCL
+#if TERN_HAVE_OPENCL
 
 #include "base/status.h"
 

@@ -4,7 +4,7 @@
 
 typedef int tern__opencl_driver_files_is_compiled; /* no file is empty */
 
-#ifdef TERN__HAVE_OPENCL
+#if TERN_HAVE_OPENCL
 
 #include <dirent.h>
 #include <inttypes.h>

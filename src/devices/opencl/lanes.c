@@ -8,7 +8,7 @@
 
 typedef int tern__opencl_lanes_is_compiled; /* no file is empty */
 
-#ifdef TERN__HAVE_OPENCL
+#if TERN_HAVE_OPENCL
 
 #include "base/alloc.h"
 #include "base/status.h"

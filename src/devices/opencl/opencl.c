@@ -5,7 +5,7 @@
 
 extern const tern__device_ops tern__device_opencl;
 
-#ifndef TERN__HAVE_OPENCL
+#if !TERN_HAVE_OPENCL
 
 static const char missing[] = "this build has no OpenCL: its headers (CL/cl.h) were not installed";
 

@@ -105,7 +105,7 @@ void tern__ocl_store(tern__ocl_draft *d, tern_dtype dtype, int p, const char *at
 void tern__ocl_offset(tern__ocl_draft *d, const char *name, const char *i, int rank, const int64_t *shape,
                       const int64_t *strides);
 
-#ifdef TERN__HAVE_OPENCL
+#if TERN_HAVE_OPENCL
 
 /* A source that was built. */
 typedef struct tern__ocl_built {

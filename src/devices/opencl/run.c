@@ -15,7 +15,7 @@
 
 typedef int tern__opencl_run_is_compiled; /* no file is empty */
 
-#ifdef TERN__HAVE_OPENCL
+#if TERN_HAVE_OPENCL
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "devices/opencl/opencl.h"
 
-#ifdef TERN__HAVE_OPENCL
+#if TERN_HAVE_OPENCL
 
 enum { TERN__OCL_NOBODY = UINT32_MAX, TERN__OCL_AHEAD = 2 };
 
