@@ -117,8 +117,13 @@ static int start(const char *line, int to, bool errors, pid_t *out)
         bad = posix_spawn_file_actions_adddup2(&files, to, STDERR_FILENO);
     if (!bad)
         bad = posix_spawnattr_setpgroup(&how, 0);
+    sigset_t ours; /* what this program ignores is no business of the other one's */
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGXFSZ);
     if (!bad)
-        bad = posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP);
+        bad = posix_spawnattr_setsigdefault(&how, &ours);
+    if (!bad)
+        bad = posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
     if (!bad)
         bad = posix_spawn(out, "/bin/sh", &files, &how, words, environ);
     posix_spawn_file_actions_destroy(&files);
