@@ -44,6 +44,17 @@ static void print_case(const command *c, const char *path)
     printf("' ;;\n");
 }
 
+/* "graph|bench": the verbs that have verbs of their own. */
+static void print_parents(void)
+{
+    const char *between = "";
+    for (int i = 0; program.verbs[i]; i++)
+        if (program.verbs[i]->verbs) {
+            printf("%s%s", between, program.verbs[i]->name);
+            between = "|";
+        }
+}
+
 static int run(const args *a)
 {
     if (strcmp(args_operand(a, 0), "bash") != 0)
@@ -53,8 +64,10 @@ static int run(const args *a)
          "{\n"
          "    local at=${COMP_WORDS[COMP_CWORD]} path= words= options= i\n"
          "    for ((i = 1; i < COMP_CWORD && i < 3; i++)); do\n"
-         "        case ${COMP_WORDS[i]} in -*) break ;; esac\n"
-         "        [ $i -eq 1 ] || [ \"$path\" = graph ] || break\n"
+         "        case ${COMP_WORDS[i]} in -*) break ;; esac");
+    printf("        [ $i -eq 1 ] || case $path in ");
+    print_parents();
+    puts(") ;; *) break ;; esac\n"
          "        path=\"$path${path:+ }${COMP_WORDS[i]}\"\n"
          "    done\n"
          "    case $path in");

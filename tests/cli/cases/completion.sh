@@ -14,3 +14,6 @@ complete_words tern list ops --j
 complete_words tern list --color ""
 touch net.tern
 complete_words tern graph run ne
+complete_words tern bench o
+complete_words tern bench ops --mem
+complete_words tern baseline create --desc
