@@ -50,7 +50,9 @@ status tern report profile.json profile.json
 status tern report profile.json --against old.json
 status tern report results.json --against old.json --baseline main
 status tern report results.json --section nonsense
-status tern report results.json --threshold -1
+status tern report results.json --against old.json --threshold -1
+status tern report results.json --threshold 5
+status tern report results.json --any-host
 status tern report results.json -o no/where.html
 sed 's/0123456789abcdef/another/' old.json >there.json
 status tern report results.json --against there.json
