@@ -9,7 +9,7 @@
 
 enum { MOST = 1024, STAGES = 3, GUARD = 0x5a };
 
-/* What a stage reads and writes. What runs[1] gets is the second stage's own, and so on: stages are of different rows. */
+/* What a stage reads and writes: its own, since stages are of different rows. */
 typedef struct row {
     _Alignas(64) float from[MOST], to[MOST + 16];
     float one, other;
@@ -127,6 +127,8 @@ static const struct pattern {
     {"quantised rmsnorm past", {"Q", "G*aP", "G*iC"}, {SUM, TERN__ROWOP_max_abs, SUM}},
     {"quantised rmsnorm with weight", {"Q", "G*faP", "G*iB"}, {SUM, TERN__ROWOP_max_abs, SUM}},
     {"quantised rmsnorm with weight past", {"Q", "G*faP", "G*iC"}, {SUM, TERN__ROWOP_max_abs, SUM}},
+    {"quantised rows", {"Ga", "G*iB", NULL}, {TERN__ROWOP_max_abs, SUM, SUM}},
+    {"quantised rows past", {"Ga", "G*iC", NULL}, {TERN__ROWOP_max_abs, SUM, SUM}},
 #undef SUM
 };
 enum { PATTERNS = sizeof patterns / sizeof *patterns, CELLS = 8 };

@@ -276,8 +276,8 @@ STRAND_QUANTISE(quantise, store_i8_cell, v_store_u8) STRAND_QUANTISE(quantise_pa
         v_leave();                                                          \
     }
 
-/* X2, X3(name, strands): softmax, layernorm and rmsnorm of f32, with what scales their results, past the caches or not; rmsnorm
- * quantised by rows. */
+/* X2, X3(name, strands): softmax, layernorm and rmsnorm of f32, with what scales their results, past the caches or not; rows
+ * quantised, by themselves and of rmsnorm. */
 #define WEAVES(X2, X3)                                                      \
     X3(softmax_woven, max_all, exp_sum, scale)                              \
     X3(softmax_woven_past, max_all, exp_sum, scale_past)                    \
@@ -292,7 +292,9 @@ STRAND_QUANTISE(quantise, store_i8_cell, v_store_u8) STRAND_QUANTISE(quantise_pa
     X3(quantise_woven, sum_squares_all, scale_peak, quantise)               \
     X3(quantise_woven_past, sum_squares_all, scale_peak, quantise_past)     \
     X3(quantise_woven_by, sum_squares_all, scale_by_peak, quantise)         \
-    X3(quantise_woven_by_past, sum_squares_all, scale_by_peak, quantise_past)
+    X3(quantise_woven_by_past, sum_squares_all, scale_by_peak, quantise_past) \
+    X2(quantise_alone_woven, max_abs_all, quantise)                         \
+    X2(quantise_alone_woven_past, max_abs_all, quantise_past)
 WEAVES(WEAVE_2, WEAVE_3)
 
 static const struct {
