@@ -79,7 +79,8 @@ static inline void uniform_pair(const blocks *b, int i, double pair[2])
 
 static inline void normal_pair(const blocks *b, int i, double pair[2])
 {
-    const double u = (double)(int64_t)(bits53(b->c[0][i], b->c[1][i]) + 1) * 0x1p-53; /* (0, 1]: its logarithm is finite */
+    const double u =
+        (double)(int64_t)(bits53(b->c[0][i], b->c[1][i]) + 1) * 0x1p-53; /* (0, 1]: its logarithm is finite */
     const double angle = (double)(int64_t)bits53(b->c[2][i], b->c[3][i]) * (0x1p-53 * 6.283185307179586);
     const double radius = sqrt(-2.0 * log(u));
     pair[0] = radius * cos(angle);

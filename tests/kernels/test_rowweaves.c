@@ -156,7 +156,8 @@ static bool same(const void *x, const void *y, size_t bytes)
 
 static void check(const struct pattern *p, int sort, int64_t n)
 {
-    const tern__rowop_ahead ahead = {.n = 1, .at = {(const char *)rows[0].from}, .bytes = {(int)table->strip * 4}};
+    const tern__rowop_ahead ahead = {
+        .n = 1, .at = {(const char *)rows[0].from}, .bytes = {(int)table->strip * 4}};
     tern__rowop_cell cells[STAGES][CELLS];
     const tern__rowop_cell *code[STAGES] = {cells[0], cells[1], cells[2]};
     const int stages = encode(p, cells);
