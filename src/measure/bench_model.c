@@ -390,7 +390,7 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
     if (missing == TERN_OK && probe.kind == TERN_LIMIT_INT8_DOT &&
         tern__limit_create(t->b->pool, t->b->threads, &probe, &dot) != TERN_OK)
         dot = NULL;
-    const tern__thing things[] = {{.run = run_test, .user = t, .repeats = 1},
+    const tern__thing things[] = {{.run = run_test, .user = t, .repeats = 1, .work = work / probe_work},
                                   {.run = run_probe, .user = dot}};
     tern__measurement both[2];
     tern_status status = tern__measure(
@@ -407,8 +407,8 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
     if (row->dot_rate > 0)
         row->dot_share = work / m->time.median / row->dot_rate;
     row->limit_rate = probe_work / m->limit_time.median;
-    row->share = m->share.median * work / probe_work;
-    row->share_mad = m->share.n > 1 ? m->share.mad * work / probe_work : NAN;
+    row->share = m->share.median;
+    row->share_mad = m->share.n > 1 ? m->share.mad : NAN;
     const double share = row->share;
     if (share <= TERN__SHARE_MOST || (!t->prompt && is_2b_4t(&t->b->info))) /* whose bytes are a definition */
         return TERN_OK;

@@ -16,6 +16,7 @@ typedef struct tern__thing {
     tern_status (*run)(void *user);
     void *user;
     int64_t repeats; /* runs in one sample; 0: as many as make a sample last tern__turns.sample_s */
+    double work;     /* tern__measure: what a run asks of the machine, in runs of the limit's probe; 0: one */
 } tern__thing;
 
 /* Zeroed fields are the defaults. */

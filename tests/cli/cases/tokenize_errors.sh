@@ -6,6 +6,7 @@ cd "$files" || exit
 status tern tokenize --tokenizer llama-2.json --decode '1 two'
 status tern tokenize --tokenizer llama-2.json --decode '1 305'
 status tern tokenize --tokenizer llama-3.json --pre qwen2 -p x
+status tern tokenize --tokenizer llama-2.json --pre gpt-2 -p x
 status tern tokenize --tokenizer llama-2.json --chat chatml -p x
 status tern tokenize --tokenizer llama-2.json --chat auto -p x
 status tern tokenize --tokenizer llama-2.json --chat bitnet -p x
