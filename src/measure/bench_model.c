@@ -390,12 +390,14 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
     if (missing == TERN_OK && probe.kind == TERN_LIMIT_INT8_DOT &&
         tern__limit_create(t->b->pool, t->b->threads, &probe, &dot) != TERN_OK)
         dot = NULL;
-    const tern__thing things[] = {{.run = run_test, .user = t, .repeats = 1, .work = work / probe_work},
+    const tern__thing things[] = {{.run = run_test, .user = t, .repeats = 1},
                                   {.run = run_probe, .user = dot}};
+    const double asked[] = {work / probe_work, 1};
     tern__measurement both[2];
     tern_status status = tern__measure(
         things, dot ? 2 : 1, limit,
-        &(tern__turns){.rounds = t->b->o.repetitions, .sample_s = probe_s * probe_part(t->b)}, both);
+        &(tern__turns){.rounds = t->b->o.repetitions, .sample_s = probe_s * probe_part(t->b), .work = asked},
+        both);
     if (status == TERN_OK && dot)
         row->dot_rate = probe_work / (both[1].time.median * tern__limit_scale(dot));
     tern__limit_destroy(dot);

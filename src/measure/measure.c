@@ -148,7 +148,7 @@ static void set_limit(const measuring *m, int thing, int thing_row, int limit_ro
                       tern__measurement *out)
 {
     const double scale = tern__limit_scale(m->limit);
-    const double work = m->things[thing].work > 0 ? m->things[thing].work : 1;
+    const double work = m->turns.work ? m->turns.work[thing] : 1;
     const double *time = samples_of(m, thing_row), *limit = samples_of(m, limit_row);
     out->limit_time = stats_of(m, limit_row, rounds);
     out->limit_time.median *= scale;

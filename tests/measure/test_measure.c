@@ -393,22 +393,24 @@ TEST(shares_are_of_the_work_that_a_thing_asks)
 {
     tern__threads *threads;
     tern__limit *limit;
-    const tern__turns turns = {.rounds = 5, .sample_s = 1e-5};
+    tern__turns turns = {.rounds = 5, .sample_s = 1e-5};
     CHECK_OK(tern__threads_create(1, &threads));
     CHECK_OK(tern__limit_create(
         threads, 1, &(tern__limit_work){.kind = TERN_LIMIT_READ_BW, .read_bytes = 1 << 20}, &limit));
     log_of_runs log = {0};
     named quick = {&log, 'q', 0, 0};
     tern__measurement m;
-    CHECK_OK(tern__measure(&(tern__thing){write_name, &quick, 1, 0}, 1, limit, &turns, &m));
+    CHECK_OK(tern__measure(&(tern__thing){write_name, &quick, 1}, 1, limit, &turns, &m));
     CHECK(m.share.median > 1 && !tern__is_believable(&m));
     CHECK_EQ(quick.runs, 1 + 3 * 5);
     quick.runs = 0;
-    CHECK_OK(tern__measure(&(tern__thing){write_name, &quick, 1, 1e-12}, 1, limit, &turns, &m));
+    turns.work = (const double[]){1e-12};
+    CHECK_OK(tern__measure(&(tern__thing){write_name, &quick, 1}, 1, limit, &turns, &m));
     CHECK(m.share.median > 0 && m.share.median < 1e-3);
     CHECK_EQ(quick.runs, 1 + 5);
+    turns.work = (const double[]){1e-6};
     reading r = {limit, 0};
-    CHECK_OK(tern__measure(&(tern__thing){read_it, &r, 1, 1e-6}, 1, limit, &turns, &m));
+    CHECK_OK(tern__measure(&(tern__thing){read_it, &r, 1}, 1, limit, &turns, &m));
     CHECK(m.share.median < 1e-3); /* it would be about 1 without the work */
     tern__limit_destroy(limit);
     tern__threads_destroy(threads);
