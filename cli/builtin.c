@@ -14,17 +14,17 @@
 #endif
 
 /* On a line of the cache, so that tensors can be used in place. */
+/* clang-format off */
 __asm__(".pushsection " READ_ONLY "\n"
         ".globl " SYMBOL(builtin_begin) "\n"
-                                        ".globl " SYMBOL(
-                                            builtin_end) "\n"
-                                                         ".balign 64\n" SYMBOL(
-                                                             builtin_begin) ":\n"
-                                                                            ".incbin \"" BUILTIN_PATH
-                                                                            "\"\n" SYMBOL(
-                                                                                builtin_end) ":\n"
-                                                                                             ".byte 0\n"
-                                                                                             ".popsection\n");
+        ".globl " SYMBOL(builtin_end) "\n"
+        ".balign 64\n"
+        SYMBOL(builtin_begin) ":\n"
+        ".incbin \"" BUILTIN_PATH "\"\n"
+        SYMBOL(builtin_end) ":\n"
+        ".byte 0\n"
+        ".popsection\n");
+/* clang-format on */
 
 extern const unsigned char builtin_begin[], builtin_end[];
 

@@ -5,7 +5,7 @@
  *     TERN_TRY(tern_sequence_prompt(sequence, ids, n, NULL, NULL));
  *     TERN_TRY(tern_generate(sequence, tokenizer, &options, print, NULL, &result));
  *
- * Threading: as <tern/model.h>. */
+ * A whole program is examples/generate.c. Threading: as <tern/model.h>. */
 #ifndef TERN_GENERATE_H
 #define TERN_GENERATE_H
 

@@ -6,6 +6,9 @@
  *     TERN_TRY(tern_session_create(model, NULL, &session));
  *     TERN_TRY(tern_session_feed(session, n, rows, 1, (int[]){n - 1}, logits));
  *
+ * examples/generate.c is a whole program, from a file to text. Sequences are freed before their session, sessions before their model,
+ * and all of them before the context is destroyed.
+ *
  * A model that is part of a program comes from tern_model_file_open_memory and tern_model_load_file.
  *
  * The model is written once, as lazy tensors over <tern/ops.h>, and compiled like any other graph. A row's logits are the
@@ -66,7 +69,7 @@ typedef struct tern_session_options {
     int slots;       /* sequences that it can hold at once; 0 = 1                                    */
     int64_t context; /* positions of each; 0 = the model's. More than the model's is refused            */
     tern_dtype
-        cache; /* of keys and values: TERN_F32 (0: this one), TERN_F16, or TERN_I8 with a scale for each head and position */
+        cache; /* of keys and values: TERN_F32 (0: this one), TERN_F16 (what the program `tern` takes), or TERN_I8 with a scale for each head and position */
     int64_t batch;   /* most rows computed at once; longer prompts come in chunks; 0 = 512              */
     bool time_steps; /* keep how long every step takes: tern_session_get_program and tern_exec_step_time */
     const tern_compile_options
@@ -118,7 +121,7 @@ TERN_API tern_status tern_model_load(tern_ctx *ctx, const char *path, const tern
  * also by several threads with a context each. */
 TERN_API tern_status tern_model_load_file(tern_ctx *ctx, tern_model_file *file,
                                           const tern_model_options *options, tern_model **out);
-TERN_API void tern_model_free(tern_model *model); /* NULL is fine; its sessions must be gone */
+TERN_API void tern_model_free(tern_model *model); /* NULL is fine; behind its sessions, before its context */
 
 TERN_API void tern_model_get_info(const tern_model *model, tern_model_info *out);
 TERN_API const tern_model_file *tern_model_get_file(const tern_model *model); /* open as long as the model */
@@ -137,7 +140,7 @@ TERN_API tern_session_options tern_session_options_default(void);
 /* Room for keys and values of `slots` sequences. Programs are compiled when rows are fed, one per number of rows. */
 TERN_API tern_status tern_session_create(tern_model *model, const tern_session_options *options,
                                          tern_session **out);
-TERN_API void tern_session_free(tern_session *session); /* NULL is fine */
+TERN_API void tern_session_free(tern_session *session); /* NULL is fine; before its model and its context */
 
 /* Compiles the program that feeds `rows` rows, of which `wanted` are asked for, if there is none yet: reads and packs weights now
  * instead of with the first rows. */
