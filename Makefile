@@ -39,7 +39,7 @@ bench: deps ## run the benchmarks, write build/bench.json
 	@scripts/build.sh release
 	@scripts/run-bench.sh build
 
-bench-power: deps ## how often `tern compare` is right, on this machine; minutes; writes build/power.json
+bench-power: deps ## how often `tern compare` is right here; minutes; build/power.json
 	@scripts/build.sh release compare_power
 	@TERN_TUNING=off build/bench/compare_power --out build/power.json
 
@@ -48,7 +48,7 @@ bench-train: deps ## a training step beside the f32 peak and PyTorch; writes bui
 	@scripts/build.sh release train_step
 	@TERN_TUNING=off TERN_PYTHON=$$(scripts/find-python.sh) build/bench/train_step --json build/bench-train.json
 
-model: build ## train the built-in model again, as models/shakespeare.md says; DATA names tiny-shakespeare, OUT a folder; 53 minutes on 2 busy cores
+model: build ## train the built-in model again, 53 minutes (DATA, OUT: models/shakespeare.md)
 	@scripts/train-model.sh "$(DATA)" "$(OUT)"
 
 check-kills: deps ## kill 200 writers of baselines and of checkpoints each, look for damage
@@ -56,7 +56,7 @@ check-kills: deps ## kill 200 writers of baselines and of checkpoints each, look
 	@TERN_TEST_KILLS=200 build/tests/measure/test_baseline killed
 	@TERN_TEST_KILLS=200 build/tests/train/test_checkpoint killed
 
-check-seeds: deps ## tests of kernels, passes and graphs with COUNT (10) fresh seeds, which are printed
+check-seeds: deps ## tests of kernels, passes and graphs with COUNT (10) fresh seeds
 	@scripts/install-deps.sh test
 	@scripts/build.sh release
 	@scripts/check-seeds.sh build $(COUNT)
@@ -89,8 +89,8 @@ lint: build ## run clang-tidy over the library and the program
 	@scripts/install-deps.sh lint
 	@find src cli -name '*.c' | xargs -n 1 -P 2 scripts/lint.sh build
 
-install: build ## install into PREFIX (/usr/local); honours DESTDIR
-	@cmake --install build --prefix $(PREFIX) >build/install.log || { cat build/install.log; exit 1; }
+install: build ## install into PREFIX (/usr/local), without debug information; honours DESTDIR
+	@cmake --install build --strip --prefix $(PREFIX) >build/install.log || { cat build/install.log; exit 1; }
 	@scripts/after-install.sh build
 
 clean: ## remove everything that was built
