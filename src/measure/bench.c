@@ -222,10 +222,15 @@ void tern__bench_settle_sampling(tern_bench_options *o)
     o->rounds = o->rounds > 0 ? o->rounds : ROUNDS_USUAL;
 }
 
+tern_bench_options tern_bench_options_default(void)
+{
+    return (tern_bench_options){0};
+}
+
 static tern_status settle(const tern_bench_options *options, tern__bench *b)
 {
-    static const tern_bench_options none = {0};
-    *b = (tern__bench){.o = options ? *options : none, .device = cpu_name, .on_cpu = true};
+    *b = (tern__bench){
+        .o = options ? *options : tern_bench_options_default(), .device = cpu_name, .on_cpu = true};
     tern_bench_options *o = &b->o;
     TERN_TRY(find_suite(o->suite ? o->suite : "ops", &b->suite));
     TERN_TRY(check_numbers(o));
