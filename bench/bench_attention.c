@@ -4,7 +4,8 @@
  * Shapes of BitNet 2B-4T: 20 heads, 5 heads of keys and values, 128 elements each; a context of 4096 positions. A run of
  * generation takes all slots in turn, whose keys and values together are larger than any cache, so that they come from memory, as
  * they do when a model's other layers and weights have passed in between. The limit reads as many bytes as a run does. Both are
- * timed in turns (measure/measure.h). A share above 1.02 has no row, and the program fails when the others are written.
+ * timed in turns (measure/measure.h). A share above 1.02 has no row, and the program fails when the others are written. How far apart
+ * the cores are is shown with each: two that share a cache may have to share its way to memory as well.
  *
  * attention_decode_bw_share: f16 keys and values, the lower of 1 and 8 sequences at a time. attention_decode_i8_bw_share: int8
  * and their scales. attention_prompt_peak_share: 512 rows of one sequence, causal work only.
@@ -20,6 +21,7 @@
 #include "base/threads.h"
 #include "bench_json.h"
 #include "measure/measure.h"
+#include "measure/threads_cost.h"
 
 enum { HEADS = 20, KV_HEADS = 5, D = 128, CONTEXT = 4096, SLOTS = 128, PROMPT = 512 };
 
@@ -150,13 +152,16 @@ static tern_status measure(bench_case *c, tern__threads *threads, int workers, i
 }
 
 /* The share, or NaN, which has no row, if it cannot be. */
-static double show(const bench_case *c, const tern__measurement *m, bool *sound)
+static double show(const bench_case *c, const tern__measurement *m, double line_ns, bool *sound)
 {
     const bool prompt = c->rows == PROMPT;
     const double work = prompt ? c->flops : c->bytes;
-    printf("  %-20s %9.1f us +- %4.1f%% %7.1f %s of %7.1f (%s)  share %.3f\n", c->name,
+    printf("  %-20s %9.1f us +- %4.1f%% %7.1f %s of %7.1f (%s)  share %.3f", c->name,
            m->time.median / c->turns * 1e6, m->time.mad / m->time.median * 100, work / m->time.median * 1e-9,
            prompt ? "GFLOPS" : "GB/s", work / m->limit_time.median * 1e-9, m->way, m->share.median);
+    if (!isnan(line_ns))
+        printf("; cores %.0f ns apart", line_ns);
+    printf("\n");
     if (tern__is_believable(m))
         return m->share.median;
     fprintf(stderr, "bench_attention: %s: %.3f of its limit, so the probes of the limit are wrong\n", c->name,
@@ -173,7 +178,8 @@ static tern_status measure_all(bench_output *out, tern__threads *threads, int wo
     for (int i = 0; i < CASES; i++) {
         tern__measurement m;
         const tern_status status = measure(&cases[i], threads, workers, rounds, &m);
-        share[i] = status == TERN_OK ? show(&cases[i], &m, sound) : NAN;
+        const double line_ns = tern__threads_line_ns(threads);
+        share[i] = status == TERN_OK ? show(&cases[i], &m, line_ns, sound) : NAN;
         if (status == TERN_UNAVAILABLE)
             printf("  %-20s unavailable: %s\n", cases[i].name, tern_last_error());
         else

@@ -88,7 +88,10 @@ static tern_status run_all(bench_output *out)
     sort.words = malloc(LONG * sizeof *sort.words);
     if (sort.words == NULL)
         return TERN_OUT_OF_MEMORY;
-    tern__thing things[] = {{run, &topk, 1}, {plain_max, &topk, 1}, {run, &sort, 1}, {plain_sort, &sort, 1}};
+    tern__thing things[] = {{.run = run, .user = &topk, .repeats = 1},
+                            {.run = plain_max, .user = &topk, .repeats = 1},
+                            {.run = run, .user = &sort, .repeats = 1},
+                            {.run = plain_sort, .user = &sort, .repeats = 1}};
     enum { THINGS = sizeof things / sizeof things[0] };
     tern__turns turns = {.rounds = ROUNDS};
     double samples[THINGS * ROUNDS], median[THINGS];

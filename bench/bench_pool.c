@@ -201,7 +201,7 @@ static bool measure_alone(const allocator *a, const job *j, result *out)
     }
     double samples[SAMPLES];
     tern__turns turns = {.warmups = 3, .rounds = SAMPLES, .budget_s = 0.2, .sample_s = 0.5e-3};
-    tern__thing thing = {turn, &of, 0};
+    tern__thing thing = {.run = turn, .user = &of};
     if (tern__turns_settle(&turns) != TERN_OK || tern__thing_ready(&thing, &turns) != TERN_OK)
         return false;
     const uint64_t faults = faults_now();

@@ -33,7 +33,7 @@ static tern_status run_chain(void *user)
 /* Nanoseconds per operation: the median of the rounds, and the least. */
 static tern_status small_ops(chain *c, double *ns_per_op, double *best)
 {
-    const tern__thing thing = {run_chain, c, CHAINS_PER_ROUND};
+    const tern__thing thing = {.run = run_chain, .user = c, .repeats = CHAINS_PER_ROUND};
     double rounds[ROUNDS];
     *best = INFINITY;
     for (int r = 0; r < ROUNDS; r++) {

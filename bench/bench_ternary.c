@@ -1,6 +1,8 @@
 /* bench_ternary.c - ternary x int8 products as shares of what the machine can do.
  *
- * Generation (batch 1 to 16) streams more weights than any cache holds; its limit is read bandwidth, from the same memory.
+ * Generation (batch 1 to 16) streams more weights than any cache holds; its limit is read bandwidth, from the same memory. Each row has
+ * as many dot products as numbers in the matrix, so that from some batch on those take longer than the read: their time on registers is
+ * measured in the same run, and the longer of the two is the floor that is shown beside the time.
  * Prompts (batch 512, the shapes of BitNet b1.58 2B-4T) are limited by int8 dot products on registers: kernels of vectors by those
  * of vectors, kernels of AMX by those of tiles, which have rows of their own. Limits and kernels
  * are measured in turns (measure/measure.h). A share above 1.02 has no row, and the program fails when the others are
@@ -123,12 +125,17 @@ static double show(const tern__measurement *m, const job *j, double work, const 
 enum { BATCHES = 6 };
 static const int64_t batches[BATCHES] = {1, 2, 4, 6, 8, 16};
 
-static void generation_rows(bench_output *out, const job *j, int most, const tern__measurement *m)
+/* `dot_s`: of dot products on registers, as many as the batch has; NaN: no probe of them. */
+static void generation_rows(bench_output *out, const job *j, int most, const tern__measurement *m,
+                            double dot_s)
 {
     char name[64];
+    const double dots = dot_s / m->limit_time.median, floor = dots > 1 ? dots : 1;
     const char *type = j->kernel->form == TERN__TERNARY_4 ? "t2" : "t5";
     const double bytes = (double)(j->copies * j->bytes), weights = (double)(j->copies * j->rows * j->columns);
     const double share = show(m, j, bytes, "GB/s");
+    printf("  %.2f x the read; no less than %.2f x (dot products %.2f): %.2f x that floor\n", 1 / share,
+           floor, dots, 1 / share / floor);
     snprintf(name, sizeof name, "%s_gemv_bw_share_%dt", type, j->workers);
     if (j->batch == 1)
         bench_row(out, name, share, "of read bandwidth", "higher",
@@ -140,8 +147,17 @@ static void generation_rows(bench_output *out, const job *j, int most, const ter
     snprintf(name, sizeof name, j->workers == most ? "%s_batch8_over_limit" : "%s_batch8_over_limit_%dt",
              j->kernel->form == TERN__TERNARY_4 ? "ternary" : "ternary_t5", j->workers);
     if (j->batch == 8)
-        bench_row(out, name, 1 / share, "x", "lower",
-                  "%s, time of a step at n = 8 / (bytes / read bandwidth), %d threads", j->name, j->workers);
+        bench_row(
+            out, name, 1 / share, "x", "lower",
+            "%s, time of a step at n = 8 / (bytes / read bandwidth), %d threads; dot products alone %.2f",
+            j->name, j->workers, dots);
+    snprintf(name, sizeof name, j->workers == most ? "%s_batch8_over_floor" : "%s_batch8_over_floor_%dt",
+             j->kernel->form == TERN__TERNARY_4 ? "ternary" : "ternary_t5", j->workers);
+    if (j->batch == 8)
+        bench_row(out, name, 1 / share / floor, "x", "lower",
+                  "%s, time of a step at n = 8 / the longer of reading (1) and dot products on registers "
+                  "(%.2f), %d threads",
+                  j->name, dots, j->workers);
 }
 
 /* Fills j->memory with copies of one packed matrix. */
@@ -160,12 +176,39 @@ static void prepare_weights(const options *o, tern__ternary_form form, job *j, s
         memcpy(memory + c * j->bytes, memory, bytes);
 }
 
+static tern_status run_dots(void *limit)
+{
+    tern__limit_run(limit, 0);
+    return TERN_OK;
+}
+
+/* Seconds that the dot products of one row take on registers; NaN: these instructions have no probe of them. */
+static tern_status time_dots(const options *o, const job *j, double *seconds)
+{
+    tern__limit *dots;
+    tern__measurement m;
+    const tern__limit_work work = {.kind = TERN_LIMIT_INT8_DOT,
+                                   .operations = 2 * (double)(j->copies * j->rows * j->columns),
+                                   .isa_mask = tern__isa_permitted(o->common.isa_mask)};
+    *seconds = NAN;
+    tern_status status = tern__limit_create(j->threads, j->workers, &work, &dots);
+    if (status == TERN_UNAVAILABLE)
+        return TERN_OK;
+    TERN_TRY(status);
+    status = tern__measure(&(tern__thing){.run = run_dots, .user = dots}, 1, NULL,
+                           &(tern__turns){.rounds = o->common.rounds}, &m);
+    *seconds = status == TERN_OK ? m.time.median * tern__limit_scale(dots) : NAN;
+    tern__limit_destroy(dots);
+    return status;
+}
+
 static tern_status generation(bench_output *out, const options *o, tern__ternary_form form, job *j,
                               size_t block)
 {
     job jobs[BATCHES];
     tern__thing things[BATCHES];
     tern__measurement results[BATCHES];
+    double dot_s;
     prepare_weights(o, form, j, block);
     int8_t *x = make_x(batches[BATCHES - 1], j->columns);
     j->x = x;
@@ -179,8 +222,9 @@ static tern_status generation(bench_output *out, const options *o, tern__ternary
         }
         TERN_TRY(bench_against_reading(j->threads, t, j->memory, j->copies, j->bytes, things, BATCHES,
                                        o->common.rounds, results));
+        TERN_TRY(time_dots(o, j, &dot_s));
         for (int b = 0; b < BATCHES; b++)
-            generation_rows(out, &jobs[b], most, &results[b]);
+            generation_rows(out, &jobs[b], most, &results[b], dot_s * (double)batches[b]);
     }
     tern__free(x);
     return TERN_OK;

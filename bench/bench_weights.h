@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/cpu.h"
 #include "measure/measure.h"
+#include "measure/threads_cost.h"
 
 typedef struct bench_weights {
     uint32_t isa_mask;
@@ -56,6 +57,13 @@ static inline uint32_t bench_random(uint32_t *state)
     return *state >> 8;
 }
 
+/* What two threads can read depends on whether their cores share a cache and the way from it to memory (threads_cost.h). */
+static inline void bench_show_cores(tern__threads *threads, int workers)
+{
+    if (workers > 1)
+        printf("a line from core to core takes %.0f ns\n", tern__threads_line_ns(threads));
+}
+
 /* Things that read `copies` of weights of `bytes` each, in turns with what only reads them. */
 static inline tern_status bench_against_reading(tern__threads *threads, int workers, const void *memory,
                                                 int64_t copies, int64_t bytes, tern__thing *things, int n,
@@ -67,6 +75,7 @@ static inline tern_status bench_against_reading(tern__threads *threads, int work
                                    .share = bytes,
                                    .isa_mask = tern__cpu()->isa_mask};
     tern__limit *limit;
+    bench_show_cores(threads, workers);
     TERN_TRY(tern__limit_create(threads, workers, &work, &limit));
     const tern_status status = tern__measure(things, n, limit, &(tern__turns){.rounds = rounds}, results);
     tern__limit_destroy(limit);

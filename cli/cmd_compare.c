@@ -219,7 +219,12 @@ static int run(const args *a)
     if (args_operands(a) != 2 || (!args_has(a, "program") && !text_ends_in(args_operand(a, 0), ".json")))
         return fail_usage(
             "takes FILE A B for a graph, A.json B.json for results, --program A B, or --devices NAMES");
-    return args_has(a, "program") ? compare_programs(a, &o) : compare_files(a, &o);
+    static const option of_samples[] = {{.name = "rounds"}, {.name = "budget"}, {.name = "bench"}, {0}};
+    if (args_has(a, "program"))
+        return compare_programs(a, &o);
+    return args_none_of(a, of_samples, "is about what is measured, and these results were")
+               ? compare_files(a, &o)
+               : EXIT_USAGE;
 }
 
 /* clang-format off */

@@ -236,7 +236,7 @@ static int open_and_inspect_model(const report *r, bool known)
     tern_model_file *file;
     tern_status status = tern_model_file_open(r->path, NULL, &file);
     if (status == TERN_FORMAT && !known)
-        return fail("%s is neither a .npy or .npz file, nor a graph, nor a model", r->path);
+        return fail("%s (it is neither a .npy or .npz file nor a graph, either)", tern_last_error());
     if (status != TERN_OK)
         return fail_model(r->path);
     int code = inspect_model(r->path, file, r->as_json);

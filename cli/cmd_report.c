@@ -91,16 +91,13 @@ static int compare_with_file(const char *path, const tern_regress_options *o, te
     return status == TERN_OK ? EXIT_DONE : fail_status(path);
 }
 
-static int fill(const args *a, tern_report *report)
+static int fill(const args *a, const tern_regress_options *o, tern_report *report)
 {
-    tern_regress_options o = {0};
-    if (!read_options(a, &o))
-        return EXIT_USAGE;
     for (int i = 0; i < args_operands(a); i++)
         if (tern_report_load(report, args_operand(a, i)) != TERN_OK)
             return fail_status(NULL);
     if (args_has(a, "baseline")) {
-        int code = compare_with_baseline(a, &o, report);
+        int code = compare_with_baseline(a, o, report);
         if (code != EXIT_DONE)
             return code;
     }
@@ -110,7 +107,7 @@ static int fill(const args *a, tern_report *report)
             return code;
     }
     if (args_has(a, "against"))
-        return compare_with_file(args_value(a, "against"), &o, report);
+        return compare_with_file(args_value(a, "against"), o, report);
     return EXIT_DONE;
 }
 
@@ -153,6 +150,13 @@ static int run(const args *a)
     tern_report *report = NULL;
     if (args_has(a, "baseline") && args_has(a, "against"))
         return fail_usage("--baseline and --against are two things to compare with: give one of them");
+    static const option of_comparing[] = {{.name = "threshold"}, {.name = "any-host"}, {0}};
+    if (!args_has(a, "baseline") && !args_has(a, "against") &&
+        !args_none_of(a, of_comparing, "goes with --baseline or --against"))
+        return EXIT_USAGE;
+    tern_regress_options o = {0};
+    if (!read_options(a, &o))
+        return EXIT_USAGE;
     if (tern_report_create(args_value(a, "title"), &report) != TERN_OK)
         return fail_status(NULL);
     out_file to;
@@ -161,7 +165,7 @@ static int run(const args *a)
         if (tern_report_note(report, args_nth(a, "note", i)) != TERN_OK)
             code = fail_status(NULL);
     if (code == EXIT_DONE)
-        code = fill(a, report);
+        code = fill(a, &o, report);
     if (code == EXIT_DONE)
         code = write_out(a, report, &to);
     out_discard(&to);

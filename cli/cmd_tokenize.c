@@ -245,6 +245,13 @@ static int run(const args *a)
         return fail_usage("name either a model (-m FILE) or a tokenizer (--tokenizer FILE)");
     if ((args_has(a, "prompt") != 0) + (args_has(a, "file") != 0) + (list != NULL) > 1)
         return fail_usage("only one of -p, -f and --decode says what to do");
+    static const char *const clashes[][2] = {
+        {"decode", "ids"},  {"decode", "chat"},  {"decode", "pre"}, {"decode", "no-bos"},
+        {"chat", "no-bos"}, {"chat", "special"}, {"json", "ids"},
+    };
+    for (size_t i = 0; i < sizeof clashes / sizeof *clashes; i++)
+        if (args_has(a, clashes[i][0]) && args_has(a, clashes[i][1]))
+            return fail_usage("--%s and --%s do not go together", clashes[i][0], clashes[i][1]);
     int32_t *ids = NULL;
     size_t count = 0;
     if (list && !read_ids(list, &ids, &count))

@@ -29,6 +29,11 @@ int device_open(const args *a, const tern_ctx_options *options, tern_ctx **out)
         warn("%s", tern_last_error());
     if (!args_int(a, "threads", 1, 1024, 0, &o.threads) || !args_bytes(a, "device-memory", &o.device_memory))
         return EXIT_USAGE;
+    /* The CPU, which is the first device of all, has neither; asking for nothing is not what was meant. */
+    if ((!o.device || strcmp(o.device, "cpu") == 0) && (o.dump_kernels || o.device_memory))
+        return fail_usage("%s: the CPU has %s: name another device with --device",
+                          o.dump_kernels ? "--dump-kernels" : "--device-memory",
+                          o.dump_kernels ? "no kernels that are generated" : "no memory of its own");
     if (o.fallback || (o.device && strcmp(o.device, "auto") == 0))
         tern_log_set(TERN_LOG_WARN, say, NULL);
     const tern_status status = tern_ctx_create(&o, out);

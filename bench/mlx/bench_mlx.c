@@ -62,7 +62,8 @@ static tern_status run_direct(void *user)
 static tern_status measure(bench_output *out, product *p, int rounds)
 {
     double samples[2 * MOST_ROUNDS];
-    tern__thing things[] = {{run_direct, p, 1}, {run_plugin, p, 1}};
+    tern__thing things[] = {{.run = run_direct, .user = p, .repeats = 1},
+                            {.run = run_plugin, .user = p, .repeats = 1}};
     tern__turns turns = {.rounds = rounds};
     int done;
     TERN_TRY(tern__turns_settle(&turns));

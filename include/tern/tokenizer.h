@@ -85,7 +85,9 @@ typedef struct tern_vocabulary {
 
 /* Zeroed fields are the defaults. */
 typedef struct tern_tokenizer_options {
-    const char *pre; /* instead of what the file says; NULL: what it says, or what fits its architecture */
+    /* How text is cut, instead of what the file says; NULL: what it says, or what fits its architecture. Only for "gpt2":
+     * TERN_UNSUPPORTED for "llama", which does not cut text. */
+    const char *pre;
 } tern_tokenizer_options;
 
 typedef struct tern_tokenizer_info {

@@ -14,7 +14,7 @@ typedef struct tern__bound {
 /* Of a result of the step; `dtype` is the result's. */
 tern__bound tern__bound_of(const tern__step *step, tern_dtype dtype);
 
-/* Has the table a row for the op, or is it elementwise, where none means the same bits? For tests: a new op must be in it. */
+/* Is its column `bound` of ops.def other than `none`? For tests. */
 bool tern__bound_is_stated(tern__opcode op);
 
 #endif

@@ -58,101 +58,26 @@ bool tern__costs_known(const tern__device_costs *costs)
 
 /* ---- calls ---- */
 
-/* What is not elementwise. */
-static const struct {
-    tern__opcode op;
-    tern__cost kind;
-} kinds[] = {
-#define KIND(name, kind)                   \
-    {                                      \
-        TERN__OP_##name, TERN__COST_##kind \
-    }
-    KIND(sum, norms),
-    KIND(mean, norms),
-    KIND(prod, norms),
-    KIND(max, norms),
-    KIND(min, norms),
-    KIND(var, norms),
-    KIND(logsumexp, norms),
-    KIND(argmax, norms),
-    KIND(argmin, norms),
-    KIND(softmax, norms),
-    KIND(log_softmax, norms),
-    KIND(rmsnorm, norms),
-    KIND(layernorm, norms),
-    KIND(quantise_rows, norms),
-    KIND(rope, norms),
-    KIND(full, rows),
-    KIND(arange, rows),
-    KIND(ternary_dequantise, rows),
-    KIND(reshape, moves),
-    KIND(permute, moves),
-    KIND(slice, moves),
-    KIND(broadcast, moves),
-    KIND(contiguous, moves),
-    KIND(concat, moves),
-    KIND(stack, moves),
-    KIND(split, moves),
-    KIND(pad, moves),
-    KIND(gather, moves),
-    KIND(packed_gather, moves),
-    KIND(overwrite, moves),
-    KIND(write_slice, moves),
-    KIND(write_rows, moves),
-    KIND(attention, attention),
-    KIND(matmul, float_matrix),
-    KIND(linear, float_matrix),
-    KIND(packed_matmul, float_matrix),
-    KIND(packed_linear, float_matrix),
-    KIND(ternary_matmul, low_matrix),
-    KIND(packed_ternary_matmul, low_matrix),
-    KIND(eye, other),
-    KIND(rand, other),
-    KIND(randn, other),
-    KIND(to_device, other),
-    KIND(again, other),
-    KIND(any, other),
-    KIND(all, other),
-    KIND(cumsum, other),
-    KIND(sort, other),
-    KIND(topk, other),
-    KIND(take_along, other),
-    KIND(scatter_add, other),
-    KIND(one_hot, other),
-    KIND(tril, other),
-    KIND(triu, other),
-    KIND(flip, other),
-    KIND(quantise_tensor, other),
-    KIND(ternary_quantise, other),
-    KIND(conv2d, other),
-    KIND(max_pool2d, other),
-    KIND(avg_pool2d, other),
-#undef KIND
-};
+enum {
+    TERN__COST_none = TERN__COST_COUNT
+}; /* of what is no step, and of regions, which are what their ops are */
 
-/* false: nobody has said. */
-static bool find_kind(tern__opcode op, tern__cost *out)
-{
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (kinds[i].op == op) {
-            *out = kinds[i].kind;
-            return true;
-        }
-    *out = tern__ops[op].flags & TERN__ELEMENTWISE ? TERN__COST_rows : TERN__COST_other;
-    return *out == TERN__COST_rows;
-}
+/* The column `kind` of ops.def. */
+static const tern__cost kinds[TERN__OP_COUNT] = {
+#define TERN_OP(id, in, out, attrs, shape, dtype, flags, work, cost, bound, kind, grad, kernel, text) \
+    [TERN__OP_##id] = (tern__cost)TERN__COST_##kind,
+#include "graph/ops.def"
+#undef TERN_OP
+};
 
 static tern__cost kind_of_op(tern__opcode op)
 {
-    tern__cost kind;
-    find_kind(op, &kind);
-    return kind;
+    return kinds[op] < TERN__COST_COUNT ? kinds[op] : TERN__COST_other;
 }
 
 bool tern__cost_is_stated(tern__opcode op)
 {
-    tern__cost kind;
-    return find_kind(op, &kind);
+    return kinds[op] < TERN__COST_COUNT;
 }
 
 /* What a product's weights are: a packed form does not tell by its type. */

@@ -53,7 +53,7 @@ double tern__cost_of_call(const tern__device_costs *costs, const tern__call *cal
 /* Is there enough to predict with: a partition, and elementwise work? (The CPU has no border.) */
 bool tern__costs_known(const tern__device_costs *costs);
 
-/* Has the table of kinds of work a row for the op, or is it elementwise? For tests: a new op must be in it. */
+/* Is its column `kind` of ops.def other than `none`? For tests. */
 bool tern__cost_is_stated(tern__opcode op);
 
 #endif

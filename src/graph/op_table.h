@@ -29,7 +29,7 @@
 #define IN(least, most, names) .min_in = least, .max_in = most, .inputs = names
 #define OUT(count, names) .n_out = count, .results = names
 #define COST(rule, factor) .cost = TERN__RULE(cost, rule), .cost_factor = factor, .cost_name = #rule
-#define TERN_OP(id, in, out, attr_list, s_rule, d_rule, op_flags, w_rule, cost_rule, g_rule, op_kernel, text) \
+#define TERN_OP(id, in, out, attr_list, s_rule, d_rule, op_flags, w_rule, cost_rule, bound, kind, g_rule, op_kernel, text) \
     [TERN__OP_##id] = {.name = #id,                                                                  \
                        in,                                                                           \
                        out,                                                                          \

@@ -16,12 +16,12 @@
 
 #define COST(rule, factor) rule
 #define DECLARE_COST(rule) double tern__rule_cost_##rule(const tern__call *call, double per_item)
-#define TERN_OP(id, in, out, attrs, shape_rule, dtype_rule, flags, work_rule, cost_rule, grad_rule, kernel, \
-                text)                                                                                       \
-    tern_status tern__rule_shape_##shape_rule(const tern__call *call);                                      \
-    tern_status tern__rule_dtype_##dtype_rule(const tern__call *call, tern_dtype *operands);                \
-    int64_t tern__rule_work_##work_rule(const tern__call *call);                                            \
-    DECLARE_COST(cost_rule);                                                                                \
+#define TERN_OP(id, in, out, attrs, shape_rule, dtype_rule, flags, work_rule, cost_rule, bound, kind, \
+                grad_rule, kernel, text)                                                              \
+    tern_status tern__rule_shape_##shape_rule(const tern__call *call);                                \
+    tern_status tern__rule_dtype_##dtype_rule(const tern__call *call, tern_dtype *operands);          \
+    int64_t tern__rule_work_##work_rule(const tern__call *call);                                      \
+    DECLARE_COST(cost_rule);                                                                          \
     tern_status tern__rule_grad_##grad_rule(struct tern__grad_call *g);
 #include "graph/ops.def"
 #undef TERN_OP

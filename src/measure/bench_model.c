@@ -392,10 +392,12 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
         dot = NULL;
     const tern__thing things[] = {{.run = run_test, .user = t, .repeats = 1},
                                   {.run = run_probe, .user = dot}};
+    const double asked[] = {work / probe_work, 1};
     tern__measurement both[2];
     tern_status status = tern__measure(
         things, dot ? 2 : 1, limit,
-        &(tern__turns){.rounds = t->b->o.repetitions, .sample_s = probe_s * probe_part(t->b)}, both);
+        &(tern__turns){.rounds = t->b->o.repetitions, .sample_s = probe_s * probe_part(t->b), .work = asked},
+        both);
     if (status == TERN_OK && dot)
         row->dot_rate = probe_work / (both[1].time.median * tern__limit_scale(dot));
     tern__limit_destroy(dot);
@@ -407,8 +409,8 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
     if (row->dot_rate > 0)
         row->dot_share = work / m->time.median / row->dot_rate;
     row->limit_rate = probe_work / m->limit_time.median;
-    row->share = m->share.median * work / probe_work;
-    row->share_mad = m->share.n > 1 ? m->share.mad * work / probe_work : NAN;
+    row->share = m->share.median;
+    row->share_mad = m->share.n > 1 ? m->share.mad : NAN;
     const double share = row->share;
     if (share <= TERN__SHARE_MOST || (!t->prompt && is_2b_4t(&t->b->info))) /* whose bytes are a definition */
         return TERN_OK;

@@ -144,17 +144,18 @@ static tern__stats stats_of(const measuring *m, int row, int rounds)
     return tern__stats_of(m->row, rounds);
 }
 
-static void set_limit(const measuring *m, int thing_row, int limit_row, int way, int rounds,
+static void set_limit(const measuring *m, int thing, int thing_row, int limit_row, int way, int rounds,
                       tern__measurement *out)
 {
     const double scale = tern__limit_scale(m->limit);
-    const double *thing = samples_of(m, thing_row), *limit = samples_of(m, limit_row);
+    const double work = m->turns.work ? m->turns.work[thing] : 1;
+    const double *time = samples_of(m, thing_row), *limit = samples_of(m, limit_row);
     out->limit_time = stats_of(m, limit_row, rounds);
     out->limit_time.median *= scale;
     out->limit_time.mad *= scale;
     out->limit_time.min *= scale;
     for (int r = 0; r < rounds; r++)
-        m->row[r] = limit[r] * scale / thing[r];
+        m->row[r] = work * limit[r] * scale / time[r];
     out->share = tern__stats_of(m->row, rounds);
     const char *name = tern__limit_way_name(m->limit, way);
     memcpy(out->way, name, strlen(name) + 1);
@@ -188,7 +189,7 @@ static tern_status measure_with(const measuring *m, int first, int n, const int 
             memcpy(m->turns.cpu_samples + (size_t)(first + i) * (size_t)m->turns.rounds,
                    m->cpu + (size_t)thing_row * (size_t)m->turns.rounds, (size_t)rounds * sizeof *m->cpu);
         if (n_ways > 0)
-            set_limit(m, thing_row, way_rows[best], ways[best], rounds, &out[i]);
+            set_limit(m, first + i, thing_row, way_rows[best], ways[best], rounds, &out[i]);
         thing_row += i + 1 < n_ways ? 2 : 1;
     }
     return TERN_OK;

@@ -2,7 +2,7 @@
  *
  * All ways of the limit are tried a few times, the fastest of them run in every round between the things, and the one with
  * the best median is the limit: the best single sample of each round would be luck that the things do not get. A share is
- * the median over the rounds of (limit / thing of the same round). A thing that seems faster than its limit is measured
+ * the median over the rounds of (limit for the thing's work / thing of the same round). A thing that seems faster than its limit is measured
  * again beside all ways. If its share stays above TERN__SHARE_MOST, the probes are wrong, and whoever asked must say so
  * instead of showing a number.
  *
@@ -30,8 +30,8 @@
 typedef struct tern__measurement {
     tern__stats time;       /* seconds of a run */
     int64_t repeats;        /* runs in one sample */
-    tern__stats limit_time; /* least seconds that the machine needs; n = 0: there is no limit */
-    tern__stats share;      /* of the limit: 1 is all that the machine can do */
+    tern__stats limit_time; /* least seconds that the machine needs for the probe's work; n = 0: there is no limit */
+    tern__stats share;      /* of the limit, by tern__turns.work: 1 is all that the machine can do */
     char way[96];           /* how the limit is reached */
 } tern__measurement;
 

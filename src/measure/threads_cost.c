@@ -2,6 +2,7 @@
 #include "measure/threads_cost.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include <tern/measure.h>
@@ -48,6 +49,39 @@ double tern__threads_barrier_us(const double *met, const double *empty, int n, i
         if (met[i] > empty[i])
             costs[kept++] = (met[i] - empty[i]) / barriers;
     return kept > 0 && 2 * kept >= n ? tern__stats_of(costs, kept).median : NAN;
+}
+
+/* ---- a line between two cores ---- */
+
+enum { THROWS = 200, LINE_SAMPLES = 15 };
+typedef struct ball {
+    _Alignas(128) atomic_int count; /* whose turn it is: even the first's, odd the second's */
+} ball;
+
+static void throw_ball(void *arg, int worker, int workers)
+{
+    (void)workers;
+    ball *b = arg;
+    for (int i = worker; i < 2 * THROWS; i += 2) {
+        while (atomic_load_explicit(&b->count, memory_order_acquire) != i) {
+        }
+        atomic_store_explicit(&b->count, i + 1, memory_order_release);
+    }
+}
+
+double tern__threads_line_ns(tern__threads *threads)
+{
+    uint64_t least = UINT64_MAX;
+    if (tern__threads_count(threads) < 2)
+        return NAN;
+    for (int i = 0; i < LINE_SAMPLES; i++) {
+        ball b = {0};
+        const uint64_t start = tern__now_ns();
+        tern__threads_run(threads, 2, throw_ball, &b);
+        const uint64_t ns = tern__now_ns() - start;
+        least = ns < least ? ns : least;
+    }
+    return (double)least / (2 * THROWS);
 }
 
 tern_status tern_bench_threads(int threads, tern_threads_cost *out)

@@ -26,6 +26,7 @@ typedef struct tern__turns {
     double sample_s; /* how long a sample lasts at least; 0: TERN__SAMPLE_S */
     double *
         samples; /* (things, rounds) receives the seconds of tern__measure's things; NULL: they are not wanted */
+    const double *work; /* (things) tern__measure: what a run asks, in runs of the limit's probe; NULL: one */
     double *cpu_samples; /* likewise, the seconds that all threads of the process computed meanwhile */
 } tern__turns;
 

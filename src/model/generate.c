@@ -116,6 +116,11 @@ static tern_status choose(generator *g, tern_generated *piece)
     return tern_logprob_of(q->vocabulary, q->logits, piece->token, &piece->logprob);
 }
 
+static bool wants_more(const generator *g)
+{
+    return !g->done && (g->o->most < 0 || g->result.tokens < g->o->most);
+}
+
 /* One token, chosen and given to the caller. *go_on: it is to be fed, and there may be another. */
 static tern_status step(generator *g, bool *go_on, int32_t *token)
 {
@@ -135,12 +140,12 @@ static tern_status step(generator *g, bool *go_on, int32_t *token)
         g->n_held = at;
     bool wanted = emit(g, &piece, stopped ? at : g->n_held - undecided(g));
     bool full = tern__sequence_is_full(g->sequence);
-    g->result.finish = stopped   ? TERN_FINISH_STOP
-                       : end     ? TERN_FINISH_END
-                       : !wanted ? TERN_FINISH_CALLER
-                       : full    ? TERN_FINISH_CONTEXT
-                                 : TERN_FINISH_LENGTH;
-    *go_on = g->result.finish == TERN_FINISH_LENGTH;
+    g->result.finish = stopped                 ? TERN_FINISH_STOP
+                       : end                   ? TERN_FINISH_END
+                       : !wanted               ? TERN_FINISH_CALLER
+                       : full && wants_more(g) ? TERN_FINISH_CONTEXT /* else nothing is missing */
+                                               : TERN_FINISH_LENGTH;
+    *go_on = g->result.finish == TERN_FINISH_LENGTH && !full;
     *token = piece.token;
     return TERN_OK;
 }
@@ -159,11 +164,6 @@ static tern_status finish(generator *g)
         emit(g, &rest, g->n_held);
     g->result.ns = tern__now_ns() - g->start;
     return TERN_OK;
-}
-
-static bool wants_more(const generator *g)
-{
-    return !g->done && (g->o->most < 0 || g->result.tokens < g->o->most);
 }
 
 /* A token for each of those that are not done, then all of them fed at once, until none is left; the last of each is not fed, as

@@ -30,6 +30,8 @@ tern_status tern__store_remove(const char *path)
 struct tern__store {
     sqlite3 *db;
     const tern__store_schema *schema;
+    bool durable; /* what is in it cannot be had again */
+    bool intact;  /* its pages were looked at, and are whole */
     bool in_transaction;
     bool disk_full; /* something failed for that reason */
     char path[];
@@ -77,18 +79,40 @@ static bool blames_file(int kind)
     return kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB || kind == SQLITE_CANTOPEN;
 }
 
+/* May files be made where the database lies? Otherwise errno says why. */
+static bool folder_is_ours(const tern__store *store)
+{
+    char folder[4096];
+    const char *slash = strrchr(store->path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - store->path + 1) : 1,
+             slash ? store->path : ".");
+    return access(folder, W_OK | X_OK) == 0;
+}
+
+/* Why the file, or a new one in its folder, cannot be opened. SQLite tries twice, the second time only to read, and keeps what the system
+ * said then: that there is no such file, where it was the folder that may not be written. */
+static int why_not_open(const tern__store *store)
+{
+    if (access(store->path, F_OK) == 0)
+        return access(store->path, R_OK) == 0 ? sqlite3_system_errno(store->db) : errno;
+    return folder_is_ours(store) ? sqlite3_system_errno(store->db) : errno;
+}
+
 /* Of input and output SQLite only says that it failed; the system says why. */
 static tern_status fail(tern__store *store, int code)
 {
     const int kind = code & 0xff;
-    const int why =
-        store->db && (kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN) ? sqlite3_system_errno(store->db) : 0;
+    const int why = !store->db                ? 0
+                    : kind == SQLITE_CANTOPEN ? why_not_open(store)
+                    : kind == SQLITE_IOERR    ? sqlite3_system_errno(store->db)
+                                              : 0;
     store->disk_full = kind == SQLITE_FULL || why == ENOSPC;
     if (store->disk_full)
         return tern__fail(TERN_IO, "%s (%s): the disk is full", store->path, store->schema->name);
     return tern__fail(status_of(code), "%s (%s): %s%s%s%s%s", store->path, store->schema->name,
-                      store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(code), why ? ": " : "",
-                      why ? strerror(why) : "",
+                      store->db && sqlite3_errcode(store->db) == code ? sqlite3_errmsg(store->db)
+                                                                      : sqlite3_errstr(code),
+                      why ? ": " : "", why ? strerror(why) : "",
                       kind == SQLITE_CORRUPT ? ": the file is damaged; move it away, or "
                       : blames_file(kind)    ? "; "
                                              : "",
@@ -103,12 +127,30 @@ tern_status tern__store_run(tern__store *store, const char *sql)
 
 /* ---- transactions ---- */
 
+/* SQLite notices a damaged page when it comes across it, and writes into the others until then. So all of them are looked at before the
+ * first write, by the process that holds the right to write; what is durable is small enough (some 2 ms for a MiB). */
+static tern_status check_pages(tern__store *store)
+{
+    if (store->intact || !store->durable)
+        return TERN_OK;
+    tern__query *q = NULL;
+    bool row = false;
+    TERN_TRY(tern__query_make(store, "PRAGMA integrity_check(1)", &q));
+    tern_status status = tern__query_step(q, &row);
+    store->intact = status == TERN_OK && row && strcmp(tern__query_text(q, 0), "ok") == 0;
+    if (status == TERN_OK && !store->intact)
+        status = fail(store, SQLITE_CORRUPT);
+    tern__query_free(q);
+    return status;
+}
+
 tern_status tern__store_begin(tern__store *store)
 {
     /* Asking for the right to write at once: two readers that both want to write later would wait for each other. */
     TERN_TRY(tern__store_run(store, "BEGIN IMMEDIATE"));
     store->in_transaction = true;
-    return TERN_OK;
+    tern_status status = check_pages(store);
+    return status == TERN_OK ? TERN_OK : tern__store_end(store, status);
 }
 
 tern_status tern__store_begin_view(tern__store *store)
@@ -328,6 +370,43 @@ static tern_status connect(tern__store *store, const tern__store_options *option
     return look(store, version);
 }
 
+/* A write-ahead log needs a file beside it, even to read. Where the folder may not be written, and there is no log, nobody is writing:
+ * the file is read as it stands. (Who begins to write in the meantime may make this reader fail, and takes no harm.) */
+static tern_status connect_immutable(tern__store *store, const tern__store_options *options, int64_t *version)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    char uri[3 * 4096 + 32] = "file:";
+    size_t used = 5;
+    for (const char *at = store->path; *at && used + 32 < sizeof uri; at++) {
+        const unsigned char c = (unsigned char)*at;
+        if (c > ' ' && c < 127 && !strchr("%?#", c)) {
+            uri[used++] = *at;
+        } else {
+            uri[used++] = '%';
+            uri[used++] = hex[c >> 4];
+            uri[used++] = hex[c & 15];
+        }
+    }
+    snprintf(uri + used, sizeof uri - used, "?immutable=1");
+    int code =
+        sqlite3_open_v2(uri, &store->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code != SQLITE_OK)
+        return fail(store, code);
+    sqlite3_busy_timeout(store->db, options->busy_timeout_ms);
+    return look(store, version);
+}
+
+/* May the file be read, but neither it nor what SQLite keeps beside it be written, and has it no log that would have to be read? */
+static bool stands_still(const tern__store *store)
+{
+    char log[4096];
+    struct stat about;
+    if (folder_is_ours(store) || access(store->path, R_OK) != 0)
+        return false;
+    snprintf(log, sizeof log, "%s-wal", store->path);
+    return stat(log, &about) != 0 || about.st_size == 0;
+}
+
 static tern_status open_file(tern__store *store, const tern__store_options *options)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
@@ -343,13 +422,18 @@ static tern_status open_file(tern__store *store, const tern__store_options *opti
                       TERN_NOT_FOUND, "%s: the file is empty", store->path);
     }
     int64_t version = 0;
+    store->durable = options->durable;
     tern_status status = connect(store, options, flags, false, &version);
-    if (status != TERN_OK && store->disk_full) {
+    const bool alone = store->disk_full;
+    if (status != TERN_OK && (alone || stands_still(store))) {
         sqlite3_close_v2(store->db);
         store->db = NULL;
-        status = connect(store, options, flags, true, &version);
+        status = alone ? connect(store, options, flags, true, &version)
+                       : connect_immutable(store, options, &version);
     }
     TERN_TRY(status);
+    if (sqlite3_db_readonly(store->db, "main") == 1) /* what wants to write is told so by SQLite */
+        return TERN_OK;
     TERN_TRY(options->durable ? make_durable(store, options)
                               : tern__store_run(store, "PRAGMA synchronous=OFF"));
     return version == store->schema->n_migrations ? TERN_OK : migrate(store);

@@ -5,6 +5,8 @@
  * no SQLite; TERN_FORMAT the file is damaged or is something else; TERN_UNSUPPORTED a newer version wrote it; TERN_NOT_FOUND
  * there is no such file; TERN_IO the disk. Messages name the file.
  *
+ * Where neither the file nor its folder may be written, it can be read if it was closed well.
+ *
  * SQLite allocates its own memory: a library must not change that for the whole process.
  * Threading: a store and its queries belong to one thread at a time; different stores are independent. */
 #ifndef TERN_STORE_STORE_H
@@ -30,7 +32,8 @@ typedef struct tern__store_options {
     bool create;         /* make the file, and its folder, if there is none */
     int busy_timeout_ms; /* how long to wait for other processes, at most; 0 = not at all */
     /* What was committed survives a process that is killed and a power cut, and readers do not wait for a writer (a write-ahead log
-     * that is synced). Otherwise a power cut may cost the file: for what can be measured again. */
+     * that is synced). Nothing is written into a file with damaged pages. Otherwise a power cut may cost the file: for what can be
+     * measured again. */
     bool durable;
 } tern__store_options;
 

@@ -52,6 +52,24 @@ TEST(samples_come_from_fixed_words)
     CHECK_NEAR(tern__random_normal(42, 1), radius * sin(angle), 1e-14);
 }
 
+/* However a run is cut, it has the samples that are made one by one. */
+TEST(runs_are_the_single_samples)
+{
+    double run[200];
+    for (uint64_t first = 0; first < 5; first++)
+        for (int n = 0; n <= 150; n += n < 6 ? 1 : 47) {
+            const uint64_t at = first + 0xfffffffeu; /* across the counter's lower word */
+            run[n] = -1;
+            tern__random_uniforms(7, at, n, run);
+            for (int i = 0; i < n; i++)
+                CHECK(run[i] == tern__random_uniform(7, at + (uint64_t)i));
+            tern__random_normals(7, at, n, run);
+            for (int i = 0; i < n; i++)
+                CHECK(run[i] == tern__random_normal(7, at + (uint64_t)i));
+            CHECK(run[n] == -1); /* nothing behind it */
+        }
+}
+
 TEST(uniform_has_the_right_moments)
 {
     enum { N = 200000 };

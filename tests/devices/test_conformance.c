@@ -103,6 +103,16 @@ static const conformance_row rows[] = {
      "graph { " X P
      "%0 = sum(%x) %1 = mean(%x) {keepdims=true} %2 = var(%x) {ddof=1} %3 = max(%x) %4 = min(%x) "
      "%5 = logsumexp(%x) %6 = prod(%p) {axes=[1]} return %0, %1, %2, %3, %4, %5, %6 }"},
+    {"reductions of many numbers", 4e-6,
+     "graph { %p = input \"p\" f32[2,150001] %f = full() {shape=[], value=4096} %x = add(%p, %f)\n"
+     "%0 = sum(%x) %1 = mean(%x) {axes=[1]} %2 = var(%x) {axes=[1]} %3 = cumsum(%x) {axis=1} %4 = "
+     "logsumexp(%p) %5 = log_softmax(%p) %6 = rmsnorm(%x) %7 = layernorm(%x) return %0, %1, %2, %3, %4, %5, "
+     "%6, %7 }"},
+    {"partial sums beyond the largest number", 4e-6,
+     "graph { " X "%f = full() {shape=[], value=3e38} %1 = clamp(%x) {low=1, high=1} %2 = mul(%1, %f) %3 = "
+     "neg(%2)\n"
+     "%4 = concat(%2, %2, %3) {axis=0} %5 = sum(%4) {axes=[0]} %6 = mean(%4) {axes=[0]} %7 = cumsum(%4) "
+     "{axis=0} return %5, %6, %7 }"},
     {"columns", 2e-6,
      "graph { %a = input \"a\" f32[3,6,5] %0 = var(%a) {axes=[0], ddof=1} %1 = max(%a) {axes=[1], "
      "keepdims=true} "

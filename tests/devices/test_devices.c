@@ -46,17 +46,17 @@ TEST(an_unknown_name_lists_the_known_ones)
 
 /* ---- ops ---- */
 
-/* A new op says how exact devices are with it, and what kind of work it is: no default stands in. Leaves are never steps, and a fused
- * region is what its ops are. */
+/* A new op says how exact devices are with it, and what kind of work it is: `none` is for leaves, which are never steps, and for a fused
+ * region, which is what its ops are. */
 TEST(every_op_has_a_bound_and_a_kind_of_work)
 {
     for (int op = 0; op < TERN__OP_COUNT; op++) {
         if ((tern__ops[op].flags & TERN__LEAF) || op == TERN__OP_fused)
             continue;
         if (!tern__bound_is_stated((tern__opcode)op))
-            harness_fail(__FILE__, __LINE__, "%s is not in devices/bounds.c", tern__ops[op].name);
+            harness_fail(__FILE__, __LINE__, "%s has no bound in ops.def", tern__ops[op].name);
         if (!tern__cost_is_stated((tern__opcode)op))
-            harness_fail(__FILE__, __LINE__, "%s is not in devices/costs.c", tern__ops[op].name);
+            harness_fail(__FILE__, __LINE__, "%s has no kind of work in ops.def", tern__ops[op].name);
     }
 }
 

@@ -282,6 +282,34 @@ TEST(no_room_for_the_driver_is_an_error)
     }
 }
 
+TEST(a_file_where_the_driver_wants_its_folder_is_named)
+{
+    NEEDS_OPENCL();
+    const float x[4] = {1, 2, 3, 4};
+    char file[4096];
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    if (!harness_path(file, sizeof file, "kcache"))
+        return;
+    FILE *f = fopen(file, "w");
+    CHECK(f != NULL);
+    fclose(f);
+    options.device = "opencl";
+    options.kernels = "off";
+    options.tuning = "off";
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    if (!ctx->device->driver_files) {
+        tern_ctx_destroy(ctx);
+        SKIP("the driver is not PoCL");
+    }
+    char *own = ctx->device->driver_files;
+    ctx->device->driver_files = file;
+    CHECK_STATUS(tern_eval(tern_neg(tern_from_data(ctx, TERN_F32, 1, (int64_t[]){4}, x))), TERN_UNAVAILABLE);
+    CHECK(strstr(tern_last_error(), "kcache, where PoCL writes") && strstr(tern_last_error(), "no folder"));
+    ctx->device->driver_files = own;
+    tern_ctx_destroy(ctx);
+}
+
 /* What comes from Tern's own folder needs that room as well: PoCL unpacks it into its own. */
 TEST(no_room_for_the_driver_is_an_error_with_kept_kernels_too)
 {

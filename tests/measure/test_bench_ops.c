@@ -597,6 +597,18 @@ TEST(what_barriers_cost_is_measured_or_lost_in_noise)
     CHECK(isnan(tern__threads_barrier_us(met, met, 5, 10)));
 }
 
+TEST(a_line_takes_time_between_two_cores_and_is_not_a_number_on_one)
+{
+    tern__threads *one, *two;
+    CHECK_OK(tern__threads_create(1, &one));
+    CHECK(isnan(tern__threads_line_ns(one)));
+    tern__threads_destroy(one);
+    CHECK_OK(tern__threads_create(2, &two));
+    const double ns = tern__threads_line_ns(two);
+    CHECK(tern__threads_count(two) < 2 ? isnan(ns) : ns > 1 && ns < 1e7);
+    tern__threads_destroy(two);
+}
+
 TEST(threads_cost_something)
 {
     tern_threads_cost cost = {0};

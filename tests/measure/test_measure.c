@@ -102,7 +102,8 @@ TEST(things_alternate_after_their_warm_up)
 {
     log_of_runs log = {0};
     named a = {&log, 'a', 0, 0}, b = {&log, 'b', 0, 0};
-    const tern__thing things[] = {{write_name, &a, 2}, {write_name, &b, 1}};
+    const tern__thing things[] = {{.run = write_name, .user = &a, .repeats = 2},
+                                  {.run = write_name, .user = &b, .repeats = 1}};
     tern__measurement m[2];
     CHECK_OK(tern__measure(things, 2, NULL, &(tern__turns){.warmups = 3, .rounds = 3}, m));
     CHECK_STR(log.text, "aaabbbaabaabaab");
@@ -115,7 +116,7 @@ TEST(a_failing_thing_ends_it_and_nothing_is_written)
 {
     log_of_runs log = {0};
     named a = {&log, 'a', 3, 0};
-    const tern__thing thing = {write_name, &a, 1};
+    const tern__thing thing = {.run = write_name, .user = &a, .repeats = 1};
     tern__measurement m = {.time = {.n = 77}};
     CHECK_STATUS(tern__measure(&thing, 1, NULL, &(tern__turns){.rounds = 5}, &m), TERN_STATE);
     CHECK_STR(log.text, "aaa");
@@ -126,7 +127,7 @@ TEST(a_budget_ends_the_rounds_but_three_are_made)
 {
     log_of_runs log = {0};
     named a = {&log, 'a', 0, 0};
-    const tern__thing thing = {write_name, &a, 1};
+    const tern__thing thing = {.run = write_name, .user = &a, .repeats = 1};
     tern__measurement m;
     CHECK_OK(tern__measure(&thing, 1, NULL, &(tern__turns){.rounds = 100, .budget_s = 1e-12}, &m));
     CHECK_EQ(m.time.n, 3);
@@ -138,7 +139,7 @@ TEST(nonsense_is_refused)
 {
     log_of_runs log = {0};
     named a = {&log, 'a', 0, 0};
-    const tern__thing thing = {write_name, &a, 1};
+    const tern__thing thing = {.run = write_name, .user = &a, .repeats = 1};
     tern__measurement m;
     CHECK_STATUS(tern__measure(&thing, 1, NULL, &(tern__turns){.rounds = -1}, &m), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern__measure(&thing, 1, NULL, &(tern__turns){.rounds = 100000}, &m), TERN_INVALID_ARGUMENT);
@@ -160,7 +161,7 @@ static tern_status take_a_microsecond(void *user)
 TEST(short_things_are_repeated_until_a_sample_is_long_enough)
 {
     uint64_t now = 0;
-    tern__thing thing = {take_a_microsecond, &now, 0};
+    tern__thing thing = {.run = take_a_microsecond, .user = &now};
     tern__turns turns = {.sample_s = 1e-4};
     CHECK_OK(tern__turns_settle(&turns));
     tern__clock_set_source(tell, &now);
@@ -372,7 +373,8 @@ TEST(a_thing_is_compared_with_its_limit)
     CHECK_OK(tern__limit_create(
         threads, 1, &(tern__limit_work){.kind = TERN_LIMIT_READ_BW, .read_bytes = 1 << 16}, &limit));
     reading r = {limit, 0};
-    const tern__thing things[] = {{read_it, &r, 1}, {read_it, &r, 1}};
+    const tern__thing things[] = {{.run = read_it, .user = &r, .repeats = 1},
+                                  {.run = read_it, .user = &r, .repeats = 1}};
     tern__measurement m[2];
     CHECK_OK(tern__measure(things, 2, limit, &(tern__turns){.rounds = 5, .sample_s = 1e-5}, m));
     for (int i = 0; i < 2; i++) {
@@ -381,6 +383,35 @@ TEST(a_thing_is_compared_with_its_limit)
         CHECK_EQ(m[i].limit_time.n, 5);
         CHECK(m[i].share.median > 0 && m[i].limit_time.median > 0 && m[i].way[0] != '\0');
     }
+    tern__limit_destroy(limit);
+    tern__threads_destroy(threads);
+}
+
+/* Reading the same as its limit is a share near 1; of a millionth of the work it is a millionth of that, and what is far below its limit is
+ * not measured again. */
+TEST(shares_are_of_the_work_that_a_thing_asks)
+{
+    tern__threads *threads;
+    tern__limit *limit;
+    tern__turns turns = {.rounds = 5, .sample_s = 1e-5};
+    CHECK_OK(tern__threads_create(1, &threads));
+    CHECK_OK(tern__limit_create(
+        threads, 1, &(tern__limit_work){.kind = TERN_LIMIT_READ_BW, .read_bytes = 1 << 20}, &limit));
+    log_of_runs log = {0};
+    named quick = {&log, 'q', 0, 0};
+    tern__measurement m;
+    CHECK_OK(tern__measure(&(tern__thing){write_name, &quick, 1}, 1, limit, &turns, &m));
+    CHECK(m.share.median > 1 && !tern__is_believable(&m));
+    CHECK_EQ(quick.runs, 1 + 3 * 5);
+    quick.runs = 0;
+    turns.work = (const double[]){1e-12};
+    CHECK_OK(tern__measure(&(tern__thing){write_name, &quick, 1}, 1, limit, &turns, &m));
+    CHECK(m.share.median > 0 && m.share.median < 1e-3);
+    CHECK_EQ(quick.runs, 1 + 5);
+    turns.work = (const double[]){1e-6};
+    reading r = {limit, 0};
+    CHECK_OK(tern__measure(&(tern__thing){read_it, &r, 1}, 1, limit, &turns, &m));
+    CHECK(m.share.median < 1e-3); /* it would be about 1 without the work */
     tern__limit_destroy(limit);
     tern__threads_destroy(threads);
 }

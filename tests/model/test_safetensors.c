@@ -556,6 +556,8 @@ static void put_parts(void)
         store_in_folder("part-2.safetensors");
 }
 
+#define WHOLE_MAP "\"a\":\"part-1.safetensors\",\"b\":\"part-2.safetensors\",\"c\":\"part-2.safetensors\""
+
 static tern_status open_index(const char *map, tern_model_file **out)
 {
     char text[512], path[4096];
@@ -574,8 +576,7 @@ TEST(parts)
     if (!can_read())
         SKIP(NO_JSON);
     put_parts();
-    CHECK_OK(open_index(
-        "\"a\":\"part-1.safetensors\",\"b\":\"part-2.safetensors\",\"c\":\"part-2.safetensors\"", &file));
+    CHECK_OK(open_index(WHOLE_MAP, &file));
     CHECK_EQ(tern_model_file_count(file), 3);
     CHECK_EQ(tern_model_file_parts(file), 3); /* the index is one */
     CHECK_OK(tern_model_file_find(file, "c", &i));
@@ -613,6 +614,8 @@ TEST(bad_indices)
         {"\"a\":\"part-2.safetensors\",\"b\":\"part-1.safetensors\"", TERN_FORMAT}, /* the other way round */
         {"\"z\":\"part-1.safetensors\"", TERN_FORMAT},
         {"\"a\":\"model.safetensors.index.json\"", TERN_FORMAT},
+        {WHOLE_MAP "},\"weight_map\":{", TERN_FORMAT}, /* twice */
+        {"},\"weight_map\":{" WHOLE_MAP, TERN_FORMAT},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         CHECK_STATUS(open_index(bad[i].map, &file), bad[i].status);

@@ -175,6 +175,13 @@ TEST(ends_of_generation)
     CHECK_EQ(result.finish, TERN_FINISH_CONTEXT);
     CHECK_EQ(result.tokens, TINY_CONTEXT - LENGTH + 1);
     CHECK_EQ(tern_sequence_length(e.q[0]), TINY_CONTEXT);
+    /* the last that is asked for is the last that fits: nothing is cut short */
+    listener enough = {.stop_at = -1};
+    o.most = TINY_CONTEXT - LENGTH + 1;
+    CHECK_OK(tern_sequence_prompt(e.q[1], tokens, LENGTH, NULL, NULL));
+    CHECK_OK(tern_generate(e.q[1], NULL, &o, listen, &enough, &result));
+    CHECK(result.finish == TERN_FINISH_LENGTH && result.tokens == o.most);
+    o.most = -1;
     CHECK_OK(tern_sequence_prompt(e.q[1], tokens, LENGTH, NULL, NULL));
     CHECK_OK(tern_generate(e.q[1], NULL, &o, listen, &some, &result));
     CHECK(result.finish == TERN_FINISH_CALLER && result.tokens == 3);

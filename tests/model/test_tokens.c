@@ -328,6 +328,23 @@ TEST(missing_pre)
     check_pre("llama", "qwen2", "a", "gpt-2", "gpt-2");
 }
 
+TEST(a_rule_where_nothing_is_cut)
+{
+    tern_tokenizer *t = NULL;
+    const tern_token_text text = {"a", 1};
+    const tern_tokenizer_options options = {.pre = "gpt-2"};
+    tern_vocabulary d = tern_vocabulary_default();
+    d.model = "llama";
+    d.pre = "gpt-2"; /* what a file says is passed by, as it always was */
+    d.tokens = &text;
+    d.n_tokens = 1;
+    CHECK_STATUS(tern_tokenizer_create(&d, &options, &t), TERN_UNSUPPORTED);
+    CHECK_STR(tern_last_error(),
+              "tokenizer: 'gpt-2' would change nothing: tokenizers of the family 'llama' do not cut text");
+    CHECK_OK(tern_tokenizer_create(&d, NULL, &t));
+    tern_tokenizer_free(t);
+}
+
 /* ---- long texts ----------------------------------------------------------------------------------------- */
 
 /* A megabyte of one thing each. Quadratic time would be hours, so that this test would not come to its end. */

@@ -715,11 +715,14 @@ def all_cases():
         refuse_config("use_rms_norm", quantisation={"use_rms_norm": True}),
         refuse_config("by which factor", rope_scaling="linear"), refuse_config("by which factor", rope_scaling={"type": "linear"}),
         refuse_config("by which factor", rope_parameters={"rope_type": "linear"}),
+        *(refuse_config("its vocab_size is not a whole number", vocab_size=value) for value in ("x", 2.5, 1e30, [259])),
+        *(refuse_config("its rope_theta is not a number", "B", rope_theta=value) for value in ([10000], "x", True)),
+        refuse_config("its num_key_value_heads is not a whole number", num_key_value_heads=[1]),
         refuse_config("7 tokens are promised", vocab_size=7), refuse_config("70000 tokens are promised", vocab_size=70000))
     for key, value in (("rope.scaling.factor", 4.0), ("rope.scale_linear", 2.0), ("attention.scale", 1.0), ("logit_scale", 0.5),
                        ("attention.value_length", 7), ("attention.causal", False), ("expert_count", 8)):
         add("settings", refuse_gguf(key, value))
-    add("settings", refuse_gguf("vocab_size", 7, "7 tokens are promised"))
+    add("settings", refuse_gguf("vocab_size", 7, "7 tokens are promised"), refuse_gguf("vocab_size", "many"))
     return cases
 
 

@@ -153,6 +153,80 @@ TEST(damaged_files_are_a_status)
     remove_folder();
 }
 
+static const tern__store_options durable = {.create = true, .busy_timeout_ms = 2000, .durable = true};
+
+/* A page of one table is damaged; writing would touch another one only. */
+TEST(nothing_is_written_into_a_file_with_a_damaged_page)
+{
+    NEED_SQLITE();
+    CHECK(make_folder());
+    tern__store *store;
+    char key[32];
+    CHECK_OK(tern__store_open(path, &schema, &durable, &store));
+    CHECK_OK(tern__store_begin(store));
+    for (int i = 0; i < 2000; i++) {
+        snprintf(key, sizeof key, "a key to fill pages %d", i);
+        CHECK_OK(put(store, key, i));
+    }
+    CHECK_OK(tern__store_end(store, TERN_OK));
+    CHECK_OK(tern__store_run(store, "CREATE TABLE other(a)"));
+    tern__store_close(store);
+    scribble(8192, "not a page of a tree, that is sure. ");
+    CHECK_OK(tern__store_open(path, &schema, &durable, &store));
+    CHECK_STATUS(tern__store_begin(store), TERN_FORMAT);
+    CHECK(strstr(tern_last_error(), "the file is damaged; move it away, or take another file") != NULL);
+    CHECK_OK(tern__store_run(
+        store, "SELECT * FROM other")); /* no transaction is open, and what is whole can be read */
+    CHECK_STATUS(tern__store_begin(store), TERN_FORMAT);
+    tern__store_close(store);
+    remove_folder();
+}
+
+/* Somebody who may only read: the exit status is the first line that is not as it should be. */
+static int be_a_stranger(const char *elsewhere)
+{
+    tern__store *store;
+    const tern__store_options reading = {.busy_timeout_ms = 50, .durable = true};
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+        return 0;
+    if (tern__store_open(path, &schema, &reading, &store) != TERN_OK)
+        return __LINE__ % 256;
+    if (ask(store, "SELECT v FROM t") != 5)
+        return __LINE__ % 256;
+    if (tern__store_begin(store) == TERN_OK && put(store, "mine", 1) == TERN_OK)
+        return __LINE__ % 256;
+    tern__store_close(store);
+    if (tern__store_open(elsewhere, &schema, &durable, &store) != TERN_IO)
+        return __LINE__ % 256;
+    return strstr(tern_last_error(), "Permission denied") ? 0 : __LINE__ % 256;
+}
+
+TEST(who_may_not_write_can_read_and_is_told_why)
+{
+    NEED_SQLITE();
+    char open_to_all[] = "/tmp/tern-store-XXXXXX",
+         elsewhere[64]; /* tests have a folder that others may not even pass */
+    tern__store *store;
+    int status = 0;
+    CHECK(mkdtemp(open_to_all) != NULL);
+    snprintf(elsewhere, sizeof elsewhere, "%s/new.db", open_to_all);
+    snprintf(path, sizeof path, "%s/50%% ?#.db", open_to_all); /* no character of a name means anything */
+    CHECK_OK(tern__store_open(path, &schema, &durable, &store));
+    CHECK_OK(put(store, "a", 5));
+    tern__store_close(store);
+    CHECK(chmod(path, 0444) == 0 && chmod(open_to_all, 0555) == 0);
+    fflush(NULL);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0)
+        _exit(be_a_stranger(elsewhere));
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(chmod(open_to_all, 0700) == 0);
+    CHECK_OK(tern__store_remove(path));
+    CHECK(rmdir(open_to_all) == 0);
+    CHECK_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+}
+
 TEST(a_locked_file_is_waited_for_but_not_for_ever)
 {
     NEED_SQLITE();

@@ -1,7 +1,7 @@
 /* kernels.c - the kernel column of ops.def and the rows TERN_FAST and TERN_USE of kernels.def, expanded here and nowhere else. */
 #include "devices/cpu/kernels.h"
 
-#define TERN_OP(id, in, out, attrs, shape, dtype, flags, work, cost, grad, kernel, text) \
+#define TERN_OP(id, in, out, attrs, shape, dtype, flags, work, cost, bound, kind, grad, kernel, text) \
     TERN__KERNEL(kernel##__ref);
 #include "graph/ops.def"
 #undef TERN_OP
@@ -18,7 +18,7 @@ static const tern__scratch_fn scratch_rules[TERN__OP_COUNT] = {
 };
 
 static const tern__kernel reference[TERN__OP_COUNT] = {
-#define TERN_OP(id, in, out, attrs, shape, dtype, flags, work, cost, grad, kernel, text) \
+#define TERN_OP(id, in, out, attrs, shape, dtype, flags, work, cost, bound, kind, grad, kernel, text) \
     [TERN__OP_##id] = {.name = #kernel "__ref", .isa = TERN__ISA_BASELINE, .run = tern_##kernel##__ref},
 #include "graph/ops.def"
 #undef TERN_OP

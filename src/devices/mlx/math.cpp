@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace tern_mlx
 {
@@ -114,24 +115,70 @@ mx::array reduced_extremum(const work &w, const mx::array &x, const std::vector<
                      w.s);
 }
 
-static float count_of(const work &w)
+static double count_of(const work &w)
 {
     double n = 1;
     for (int axis : w.axes())
         n *= double(w.in[0].shape(axis));
-    return float(n);
+    return n;
+}
+
+// A piece at a time, along the longest axis: a whole operand in f64 would take twice its memory.
+static mx::array wide_sum(const work &w, const mx::array &x, const std::vector<int> &axes, bool keepdims)
+{
+    constexpr size_t piece = 1 << 14, most_pieces = 512;
+    if (x.size() <= piece || !floats(x) || axes.empty())
+        return mx::sum(w.wide(x), axes, keepdims, w.s);
+    int along = axes[0] < 0 ? axes[0] + int(x.ndim()) : axes[0];
+    for (int axis : axes)
+        along = x.shape(axis) > x.shape(along) ? (axis < 0 ? axis + int(x.ndim()) : axis) : along;
+    const size_t each = x.size() / size_t(x.shape(along));
+    const size_t least = (size_t(x.shape(along)) + most_pieces - 1) / most_pieces;
+    const int step = int(std::max({piece / each, least, size_t(1)}));
+    mx::Shape from(x.ndim(), 0), to = x.shape();
+    std::optional<mx::array> total;
+    for (int at = 0; at < x.shape(along); at += step) {
+        from[along] = at;
+        to[along] = std::min(at + step, x.shape(along));
+        const mx::array part = mx::sum(w.wide(mx::slice(x, from, to, w.s)), axes, keepdims, w.s);
+        total = total ? mx::add(*total, part, w.s) : part;
+    }
+    return *total;
+}
+
+mx::array sum(const work &w, const mx::array &x, const std::vector<int> &axes, bool keepdims)
+{
+    return w.narrow(wide_sum(w, x, axes, keepdims));
+}
+
+mx::array prod(const work &w)
+{
+    return w.narrow(mx::prod(w.wide(w.in[0]), w.axes(), w.flag(TERN__ATTR_prod_keepdims), w.s));
+}
+
+mx::array cumsum(const work &w)
+{
+    return w.narrow(mx::cumsum(w.wide(w.in[0]), int(w.integer(TERN__ATTR_cumsum_axis)), false, true, w.s));
+}
+
+static mx::array wide_mean(const work &w, const mx::array &x, const std::vector<int> &axes, double n,
+                           bool keepdims)
+{
+    const mx::array total = wide_sum(w, x, axes, keepdims);
+    return mx::divide(total, mx::array(n, total.dtype()), w.s);
 }
 
 mx::array mean(const work &w, bool keepdims)
 {
-    return mx::divide(mx::sum(w.in[0], w.axes(), keepdims, w.s), w.f(count_of(w)), w.s);
+    return w.narrow(wide_mean(w, w.in[0], w.axes(), count_of(w), keepdims));
 }
 
 mx::array var(const work &w)
 {
-    const mx::array squares = mx::square(mx::subtract(w.in[0], mean(w, true), w.s), w.s);
-    const float n = std::max(count_of(w) - float(w.integer(TERN__ATTR_var_ddof)), 0.0f);
-    return mx::divide(mx::sum(squares, w.axes(), w.flag(TERN__ATTR_var_keepdims), w.s), w.f(n), w.s);
+    const mx::array middle = wide_mean(w, w.in[0], w.axes(), count_of(w), true);
+    const mx::array squares = mx::square(mx::subtract(w.wide(w.in[0]), middle, w.s), w.s);
+    const double n = std::max(count_of(w) - double(w.integer(TERN__ATTR_var_ddof)), 0.0);
+    return w.narrow(wide_mean(w, squares, w.axes(), n, w.flag(TERN__ATTR_var_keepdims)));
 }
 
 mx::array logsumexp(const work &w, const std::vector<int> &axes, bool keepdims)
@@ -139,8 +186,8 @@ mx::array logsumexp(const work &w, const std::vector<int> &axes, bool keepdims)
     const mx::array &x = w.in[0];
     const mx::array top = reduced_extremum(w, x, axes, true, true);
     const mx::array base = mx::where(mx::isfinite(top, w.s), top, w.f(0), w.s);
-    const mx::array sum = mx::sum(mx::exp(mx::subtract(x, base, w.s), w.s), axes, keepdims, w.s);
-    return mx::add(mx::log(sum, w.s), keepdims ? base : mx::squeeze(base, axes, w.s), w.s);
+    const mx::array total = sum(w, mx::exp(mx::subtract(x, base, w.s), w.s), axes, keepdims);
+    return mx::add(mx::log(total, w.s), keepdims ? base : mx::squeeze(base, axes, w.s), w.s);
 }
 
 mx::array arg_extremum(const work &w, bool largest)
@@ -157,13 +204,29 @@ mx::array arg_extremum(const work &w, bool largest)
     return w.as(at, mx::int64);
 }
 
+// MLX's own sums in f32, which do for rows as models have them.
+mx::array rmsnorm(const work &w)
+{
+    constexpr int long_row = 8192;
+    const mx::array &x = w.in[0];
+    const float eps = w.number(TERN__ATTR_rmsnorm_eps);
+    if (x.shape(-1) < long_row)
+        return mx::fast::rms_norm(x, w.in.size() > 1 ? std::optional(w.in[1]) : std::nullopt, eps, w.s);
+    const mx::array wide = w.wide(x);
+    const mx::array square = wide_mean(w, mx::square(wide, w.s), {-1}, double(x.shape(-1)), true);
+    const mx::array out =
+        w.narrow(mx::divide(wide, mx::sqrt(mx::add(square, mx::array(eps, square.dtype()), w.s), w.s), w.s));
+    return w.in.size() > 1 ? mx::multiply(out, w.in[1], w.s) : out;
+}
+
 // The mean goes first, or rows far from 0 would lose their digits.
 mx::array layernorm(const work &w)
 {
-    const mx::array far = mx::subtract(w.in[0], mx::mean(w.in[0], -1, true, w.s), w.s);
-    const mx::array var = mx::mean(mx::square(far, w.s), -1, true, w.s);
-    mx::array out =
-        mx::divide(far, mx::sqrt(mx::add(var, w.f(w.number(TERN__ATTR_layernorm_eps)), w.s), w.s), w.s);
+    const double n = double(w.in[0].shape(-1));
+    const mx::array far = mx::subtract(w.wide(w.in[0]), wide_mean(w, w.in[0], {-1}, n, true), w.s);
+    const mx::array var = wide_mean(w, mx::square(far, w.s), {-1}, n, true);
+    const mx::array eps = mx::array(w.number(TERN__ATTR_layernorm_eps), var.dtype());
+    mx::array out = w.narrow(mx::divide(far, mx::sqrt(mx::add(var, eps, w.s), w.s), w.s));
     if (w.in.size() > 1)
         out = mx::multiply(out, w.in[1], w.s);
     return w.in.size() > 2 ? mx::add(out, w.in[2], w.s) : out;

@@ -60,6 +60,18 @@ struct work {
     {
         return mx::array(value);
     }
+    // What is to be added up: in f64 where MLX has it (Metal has not), so that many terms keep their digits and partial sums
+    // beyond f32 come back. `narrow` is the way back.
+    mx::array wide(const mx::array &x) const
+    {
+        return mx::issubdtype(x.dtype(), mx::floating) && s.device.type == mx::Device::cpu
+                   ? as(x, mx::float64)
+                   : x;
+    }
+    mx::array narrow(const mx::array &x) const
+    {
+        return x.dtype() == mx::float64 ? as(x, mx::float32) : x;
+    }
 };
 
 inline bool floats(const mx::array &x)
@@ -79,10 +91,14 @@ mx::array cast(const work &w, const mx::array &x, mx::Dtype dtype);
 mx::array number_in(double value, mx::Dtype dtype);
 mx::array reduced_extremum(const work &w, const mx::array &x, const std::vector<int> &axes, bool keepdims,
                            bool largest);
+mx::array sum(const work &w, const mx::array &x, const std::vector<int> &axes, bool keepdims);
+mx::array prod(const work &w);
+mx::array cumsum(const work &w);
 mx::array mean(const work &w, bool keepdims);
 mx::array var(const work &w);
 mx::array logsumexp(const work &w, const std::vector<int> &axes, bool keepdims);
 mx::array arg_extremum(const work &w, bool largest);
+mx::array rmsnorm(const work &w);
 mx::array layernorm(const work &w);
 mx::array to_i8(const work &w, const mx::array &x);
 arrays quantise_by_itself(const work &w, bool rows);

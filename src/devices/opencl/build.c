@@ -6,6 +6,7 @@ typedef int tern__opencl_build_is_compiled; /* no file is empty */
 
 #if TERN_HAVE_OPENCL
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,6 +124,8 @@ static tern_status compile(tern__device *d, const char *name, const char *source
     if (error != CL_SUCCESS) {
         char log[256] = "";
         d->cl->GetProgramBuildInfo(program, d->cl->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
+        for (size_t n = strlen(log); n > 0 && isspace((unsigned char)log[n - 1]); n--)
+            log[n - 1] = '\0';
         d->cl->ReleaseProgram(program);
         return tern__fail(TERN_INTERNAL, "opencl: kernel %s does not compile (error %d): %s", name, error,
                           log);

@@ -37,12 +37,25 @@ static void room_at(const char *path, uint64_t *bytes, uint64_t *files)
         *files = (uint64_t)at.f_favail;
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat s;
+    return lstat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
 tern_status tern__ocl_check_room(const tern__device *d)
 {
     enum { LEAST_FILES = 16 }; /* a kernel has four, in as many folders */
     uint64_t bytes, files;
     if (!d->driver_files)
         return TERN_OK;
+    TERN__FAIL_IF(
+        access(d->driver_files, F_OK) == 0 &&
+            (!is_folder(d->driver_files) || access(d->driver_files, W_OK | X_OK) != 0),
+        TERN_UNAVAILABLE,
+        "opencl: %.200s, where PoCL writes while it builds kernels, is no folder that can be written "
+        "(POCL_CACHE_DIR names another place)",
+        d->driver_files);
     room_at(d->driver_files, &bytes, &files);
     TERN__FAIL_IF(bytes < d->least_room, TERN_LIMIT,
                   "opencl: %" PRIu64 " KiB are left at %.200s, where PoCL writes while it builds kernels: it "
@@ -76,12 +89,6 @@ static bool for_each(const char *folder, bool (*each)(const char *path, const ch
     if (dir)
         closedir(dir);
     return go_on;
-}
-
-static bool is_folder(const char *path)
-{
-    struct stat s;
-    return lstat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
 /* Does the file begin as files of its kind do? LLVM's code and shared objects are looked at, others are not. */

@@ -11,69 +11,80 @@
 #include "devices/opencl/opencl.h"
 #include "kernels/row/program.h"
 
-/* X, Y, Z: operands; A, B: immediates. */
+/* Each MAP of rowops.def in OpenCL C: one that is missing does not compile. X, Y, Z: operands; A, B: immediates. */
+#define TEXT_neg "-X"
+#define TEXT_abs "fabs(X)"
+#define TEXT_sign "(X == 0 ? 0.0f : X != X ? X : copysign(1.0f, X))"
+#define TEXT_square "X * X"
+#define TEXT_relu "(X < 0 ? 0.0f : X)"
+#define TEXT_relu2 "(X < 0 ? 0.0f : X) * (X < 0 ? 0.0f : X)"
+#define TEXT_clamp "(X < A ? A : X > B ? B : X)"
+#define TEXT_floor "floor(X)"
+#define TEXT_ceil "ceil(X)"
+#define TEXT_trunc "trunc(X)"
+#define TEXT_round "rint(X)"
+#define TEXT_reciprocal "1.0f / X"
+#define TEXT_sqrt "sqrt(X)"
+#define TEXT_rsqrt "(float)(1 / sqrt((real)X))"
+#define TEXT_exp "exp(X)"
+#define TEXT_exp2 "exp2(X)"
+#define TEXT_log "log(X)"
+#define TEXT_log2 "log2(X)"
+#define TEXT_sin "sin(X)"
+#define TEXT_cos "cos(X)"
+#define TEXT_tanh "tanh(X)"
+#define TEXT_erf "erf(X)"
+#define TEXT_leaky_relu "(X < 0 ? A * X : X)"
+#define TEXT_gelu "0.5f * X * erfc(X * -0.70710678f)"
+#define TEXT_gelu_tanh "X / (1 + exp(-1.5957691f * (X + 0.044715f * X * X * X)))"
+#define TEXT_silu "X / (1 + exp(-X))"
+#define TEXT_sigmoid "1 / (1 + exp(-X))"
+#define TEXT_expm1 "expm1(X)"
+#define TEXT_log1p "log1p(X)"
+#define TEXT_softplus "(X > 0 ? X + log1p(exp(-X)) : log1p(exp(X)))"
+#define TEXT_elu "(X > 0 ? X : A * expm1(X))"
+#define TEXT_sinh "sinh(X)"
+#define TEXT_cosh "cosh(X)"
+#define TEXT_tan "tan(X)"
+#define TEXT_asin "asin(X)"
+#define TEXT_acos "acos(X)"
+#define TEXT_atan "atan(X)"
+#define TEXT_cbrt "cbrt(X)"
+#define TEXT_pow "pow(X, Y)"
+#define TEXT_atan2 "atan2(X, Y)"
+#define TEXT_add "X + Y"
+#define TEXT_sub "X - Y"
+#define TEXT_mul "X * Y"
+#define TEXT_div "X / Y"
+#define TEXT_maximum "larger(X, Y)"
+#define TEXT_minimum "smaller(X, Y)"
+#define TEXT_eq "(X == Y ? 1.0f : 0.0f)"
+#define TEXT_ne "(X != Y ? 1.0f : 0.0f)"
+#define TEXT_lt "(X < Y ? 1.0f : 0.0f)"
+#define TEXT_le "(X <= Y ? 1.0f : 0.0f)"
+#define TEXT_gt "(X > Y ? 1.0f : 0.0f)"
+#define TEXT_ge "(X >= Y ? 1.0f : 0.0f)"
+#define TEXT_where "(X != 0 ? Y : Z)"
+#define TEXT_add_i32 "(int)((uint)X + (uint)Y)"
+#define TEXT_sub_i32 "(int)((uint)X - (uint)Y)"
+#define TEXT_mul_i32 "(int)((uint)X * (uint)Y)"
+#define TEXT_f32_from_i32 "convert_float(X)"
+#define TEXT_i32_from_f32 "(X != X ? 0 : convert_int_sat_rtz(X))"
+#define TEXT_round_f16 "round_f16(X)"
+#define TEXT_round_bf16 "round_bf16(X)"
+#define TEXT_quantise_i8 "quantise_i8(X)"
+
+#define TEXT_OF_MAP(name) TEXT_##name
+#define TEXT_OF_REDUCE(name) NULL
+#define TEXT_OF_LOAD(name) NULL
+#define TEXT_OF_STORE(name) NULL
+#define TEXT_OF_COPY(name) NULL
+#define TEXT_OF_GATHER(name) NULL
+
 static const char *const maps[TERN__ROWOP_COUNT] = {
-    [TERN__ROWOP_neg] = "-X",
-    [TERN__ROWOP_abs] = "fabs(X)",
-    [TERN__ROWOP_sign] = "(X == 0 ? 0.0f : X != X ? X : copysign(1.0f, X))",
-    [TERN__ROWOP_square] = "X * X",
-    [TERN__ROWOP_relu] = "(X < 0 ? 0.0f : X)",
-    [TERN__ROWOP_relu2] = "(X < 0 ? 0.0f : X) * (X < 0 ? 0.0f : X)",
-    [TERN__ROWOP_clamp] = "(X < A ? A : X > B ? B : X)",
-    [TERN__ROWOP_floor] = "floor(X)",
-    [TERN__ROWOP_ceil] = "ceil(X)",
-    [TERN__ROWOP_trunc] = "trunc(X)",
-    [TERN__ROWOP_round] = "rint(X)",
-    [TERN__ROWOP_reciprocal] = "1.0f / X",
-    [TERN__ROWOP_sqrt] = "sqrt(X)",
-    [TERN__ROWOP_rsqrt] = "(float)(1 / sqrt((real)X))",
-    [TERN__ROWOP_exp] = "exp(X)",
-    [TERN__ROWOP_exp2] = "exp2(X)",
-    [TERN__ROWOP_log] = "log(X)",
-    [TERN__ROWOP_log2] = "log2(X)",
-    [TERN__ROWOP_sin] = "sin(X)",
-    [TERN__ROWOP_cos] = "cos(X)",
-    [TERN__ROWOP_tanh] = "tanh(X)",
-    [TERN__ROWOP_erf] = "erf(X)",
-    [TERN__ROWOP_leaky_relu] = "(X < 0 ? A * X : X)",
-    [TERN__ROWOP_gelu] = "0.5f * X * erfc(X * -0.70710678f)",
-    [TERN__ROWOP_gelu_tanh] = "X / (1 + exp(-1.5957691f * (X + 0.044715f * X * X * X)))",
-    [TERN__ROWOP_silu] = "X / (1 + exp(-X))",
-    [TERN__ROWOP_sigmoid] = "1 / (1 + exp(-X))",
-    [TERN__ROWOP_expm1] = "expm1(X)",
-    [TERN__ROWOP_log1p] = "log1p(X)",
-    [TERN__ROWOP_softplus] = "(X > 0 ? X + log1p(exp(-X)) : log1p(exp(X)))",
-    [TERN__ROWOP_elu] = "(X > 0 ? X : A * expm1(X))",
-    [TERN__ROWOP_sinh] = "sinh(X)",
-    [TERN__ROWOP_cosh] = "cosh(X)",
-    [TERN__ROWOP_tan] = "tan(X)",
-    [TERN__ROWOP_asin] = "asin(X)",
-    [TERN__ROWOP_acos] = "acos(X)",
-    [TERN__ROWOP_atan] = "atan(X)",
-    [TERN__ROWOP_cbrt] = "cbrt(X)",
-    [TERN__ROWOP_pow] = "pow(X, Y)",
-    [TERN__ROWOP_atan2] = "atan2(X, Y)",
-    [TERN__ROWOP_add] = "X + Y",
-    [TERN__ROWOP_sub] = "X - Y",
-    [TERN__ROWOP_mul] = "X * Y",
-    [TERN__ROWOP_div] = "X / Y",
-    [TERN__ROWOP_maximum] = "larger(X, Y)",
-    [TERN__ROWOP_minimum] = "smaller(X, Y)",
-    [TERN__ROWOP_eq] = "(X == Y ? 1.0f : 0.0f)",
-    [TERN__ROWOP_ne] = "(X != Y ? 1.0f : 0.0f)",
-    [TERN__ROWOP_lt] = "(X < Y ? 1.0f : 0.0f)",
-    [TERN__ROWOP_le] = "(X <= Y ? 1.0f : 0.0f)",
-    [TERN__ROWOP_gt] = "(X > Y ? 1.0f : 0.0f)",
-    [TERN__ROWOP_ge] = "(X >= Y ? 1.0f : 0.0f)",
-    [TERN__ROWOP_where] = "(X != 0 ? Y : Z)",
-    [TERN__ROWOP_add_i32] = "(int)((uint)X + (uint)Y)",
-    [TERN__ROWOP_sub_i32] = "(int)((uint)X - (uint)Y)",
-    [TERN__ROWOP_mul_i32] = "(int)((uint)X * (uint)Y)",
-    [TERN__ROWOP_f32_from_i32] = "convert_float(X)",
-    [TERN__ROWOP_i32_from_f32] = "(X != X ? 0 : convert_int_sat_rtz(X))",
-    [TERN__ROWOP_round_f16] = "round_f16(X)",
-    [TERN__ROWOP_round_bf16] = "round_bf16(X)",
-    [TERN__ROWOP_quantise_i8] = "quantise_i8(X)",
+#define TERN_ROWOP(name, operands, kind) [TERN__ROWOP_##name] = TEXT_OF_##kind(name),
+#include "kernels/row/rowops.def"
+#undef TERN_ROWOP
 };
 
 typedef struct writer {

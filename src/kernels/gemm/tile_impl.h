@@ -13,6 +13,7 @@
  *
  * and optionally
  *
+ *     V_MULTIPLY_ADD_AT(p, b, c)              c + *p * b, for numbers that are used once
  *     V_TRANSPOSE(from, lane, to)             WIDTH lanes of WIDTH floats, `lane` apart, into vectors across; there is one for
  *                                             vectors of four
  *     part, PART(n), V_LOAD_PART(p, part), V_STORE_PART(p, x, part)   the first n floats of a vector; others are zeros
@@ -54,6 +55,10 @@ typedef int part;
 #define PART(n) (n)
 #define V_LOAD_PART(p, part) V_LOAD(p)
 #define V_STORE_PART(p, x, part) V_STORE(p, x)
+#endif
+
+#if !defined(V_MULTIPLY_ADD_AT)
+#define V_MULTIPLY_ADD_AT(p, b, c) V_MULTIPLY_ADD(V_SET1(p), b, c)
 #endif
 
 enum { COLUMNS = WIDTH * VECTORS, WIDE_VECTORS = VECTORS * TERN__GEMM_WIDE, ACROSS_ROWS = 8 };
@@ -103,6 +108,10 @@ INLINE void step(vec (*sums)[WIDE_VECTORS], const int rows, const int vectors, c
     }
     UNROLLED for (int i = 0; i < rows; i++)
     {
+        if (vectors == 1) {
+            sums[i][0] = V_MULTIPLY_ADD_AT(row_at(a, i) + at, w[0], sums[i][0]);
+            continue;
+        }
         const vec x = V_SET1(row_at(a, i) + at);
         UNROLLED for (int v = 0; v < vectors; v++) sums[i][v] = V_MULTIPLY_ADD(x, w[v], sums[i][v]);
     }
@@ -305,7 +314,7 @@ INLINE void across_body(const tern__gemm_tile *t, const int64_t column, const in
     for (; p + WIDTH <= t->k; p += WIDTH, a += WIDTH * a_k) {
         V_TRANSPOSE(b + p, lane, w);
         UNROLLED for (int u = 0; u < WIDTH; u++) UNROLLED for (int i = 0; i < rows; i++) sums[i] =
-            V_MULTIPLY_ADD(V_SET1(a + u * a_k + i * a_row), w[u], sums[i]);
+            V_MULTIPLY_ADD_AT(a + u * a_k + i * a_row, w[u], sums[i]);
     }
     for (; p < t->k; p++, a += a_k) {
         float across[WIDTH];

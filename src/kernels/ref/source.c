@@ -142,16 +142,15 @@ static void rand_fill(const tern__kernel_args *args, int64_t index, int64_t n, v
     const uint64_t seed = (uint64_t)args->attrs[2].i;
     const double grid = uniform_grid(args->out[0].type->dtype);
     double *samples = values;
-    for (int64_t i = 0; i < n; i++)
-        samples[i] = trunc(tern__random_uniform(seed, (uint64_t)(index + i)) * grid) / grid;
+    tern__random_uniforms(seed, (uint64_t)index, n, samples);
+    for (int64_t i = 0; i < n; i++) /* below 2^53: the cast is trunc, by one instruction */
+        samples[i] = (double)(int64_t)(samples[i] * grid) / grid;
 }
 
 static void randn_fill(const tern__kernel_args *args, int64_t index, int64_t n, void *values)
 {
     const uint64_t seed = (uint64_t)args->attrs[2].i;
-    double *samples = values;
-    for (int64_t i = 0; i < n; i++)
-        samples[i] = tern__random_normal(seed, (uint64_t)(index + i));
+    tern__random_normals(seed, (uint64_t)index, n, values);
 }
 
 static void rand_run(const tern__element_run *run)

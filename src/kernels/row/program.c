@@ -166,8 +166,8 @@ typedef struct turn {
     int stage;
 } turn;
 
-/* Stages of several rows. Their first phases, which walk the row, are run together, strip by strip. */
-static void run_turns(const tern__row_program *p, const turn *turns, int count)
+/* Stages of several rows. Their first phases, which walk the row, are run together, strip by strip; by `run`. */
+static void run_turns(const tern__row_program *p, const turn *turns, int count, tern__rowop_strips *run)
 {
     int64_t whole[TERN__ROW_MAX_STAGES] = {0}, n = 0;
     strips s;
@@ -180,7 +180,7 @@ static void run_turns(const tern__row_program *p, const turn *turns, int count)
         n = whole[k] ? whole[k] : n;
     }
     if (n)
-        p->table->run_strips(s.code, s.n, n, &s.ahead);
+        run(s.code, s.n, n, &s.ahead);
     for (int k = 0; k < count; k++) {
         frame *f = turns[k].f;
         int phase = stage_begin(p, turns[k].stage);
@@ -191,12 +191,30 @@ static void run_turns(const tern__row_program *p, const turn *turns, int count)
     }
 }
 
+/* What runs a strip of all stages: cells, or a loop that does the same. */
+static tern__rowop_strips *runner_of(const frame *f)
+{
+    const tern__row_program *p = f->p;
+    const tern__rowop_cell *code[TERN__ROW_MAX_STAGES];
+    tern__rowop_strips *woven = NULL;
+    int n = 0;
+    for (int k = 0; k < p->n_stages; k++) {
+        const tern__row_phase *phase = &f->phases[stage_begin(p, k)];
+        if (phase->code >= 0)
+            code[n++] = &f->cells[phase->code];
+    }
+    if (n == p->n_stages)
+        woven = p->table->find_weave(code, n);
+    return woven ? woven : p->table->run_strips;
+}
+
 /* Rows are in different stages at a time, and a strip of each is run in turn: so memory is read and written at an even pace
  * while others compute, and what a reduction gave is known by the time that it is read, TERN__ROW_STAGE_STEPS later. */
 static void run_pipeline(frame *const *frames, int64_t rows)
 {
     const tern__row_program *p = frames[0]->p;
     const int64_t last = (p->n_stages - 1) * TERN__ROW_STAGE_STEPS;
+    tern__rowop_strips *const all = runner_of(frames[0]);
     int newest = 0; /* frame of the row that begins */
     for (int64_t step = 0; step < rows + last; step++) {
         turn turns[TERN__ROW_MAX_STAGES];
@@ -207,7 +225,7 @@ static void run_pipeline(frame *const *frames, int64_t rows)
             if (row >= 0 && row < rows)
                 turns[n++] = (turn){frames[at < 0 ? at + p->n_frames : at], k};
         }
-        run_turns(p, turns, n);
+        run_turns(p, turns, n, n == p->n_stages ? all : p->table->run_strips);
         if (n > 0 && turns[n - 1].stage == p->n_stages - 1)
             skip_rows(turns[n - 1].f, p->n_frames);
         newest = newest + 1 == p->n_frames ? 0 : newest + 1;
@@ -222,7 +240,7 @@ static void run_row_places(frame *const *frames, int64_t each)
     for (int k = 0; k < p->n_places; k++)
         turns[k] = (turn){frames[k], 0};
     for (int64_t row = 0; row < each; row++) {
-        run_turns(p, turns, p->n_places);
+        run_turns(p, turns, p->n_places, p->table->run_strips);
         for (int k = 0; k < p->n_places; k++)
             next_row(frames[k]);
     }

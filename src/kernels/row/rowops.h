@@ -84,6 +84,10 @@ typedef struct tern__rowop_ahead {
     int bytes[TERN__ROW_MAX_AHEAD];
 } tern__rowop_ahead;
 
+/* Runs cells over n elements, a multiple of `strip`: over each strip code[0], then code[1], ... */
+typedef void tern__rowop_strips(const tern__rowop_cell *const *code, int n_codes, int64_t n,
+                                const tern__rowop_ahead *ahead);
+
 typedef struct tern__rowop_table {
     tern__isa isa;
     tern__rowop_map map[TERN__ROWOP_COUNT][8];    /* by form; NULL for REDUCE and for forms the op has not */
@@ -94,9 +98,10 @@ typedef struct tern__rowop_table {
     /* Start value of a reduction: 0; -inf for max, inf for min. */
     void (*start)(tern__rowop op, tern__rowop_state *state);
     int64_t strip; /* elements of a strip, a multiple of 32 */
-    /* Runs cells over n elements, a multiple of `strip`: over each strip code[0], then code[1], ... */
-    void (*run_strips)(const tern__rowop_cell *const *code, int n_codes, int64_t n,
-                       const tern__rowop_ahead *ahead);
+    tern__rowop_strips *run_strips;
+    /* What does the same as run_strips for codes of these very cells, faster (weave.h); NULL: nothing. Of what is fetched ahead
+     * it takes the elements to have 4 bytes. No code may read or write what another writes. */
+    tern__rowop_strips *(*find_weave)(const tern__rowop_cell *const *code, int n_codes);
 } tern__rowop_table;
 
 /* The number at the end of a reduction. NaN propagates in all. */

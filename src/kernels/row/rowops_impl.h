@@ -99,7 +99,8 @@ BINARY(mul_i32, v_float(INT(x) * INT(y)))
 UNARY(f32_from_i32, v_from_i32((vi)x)) UNARY(i32_from_f32, (vf)v_to_i32(x))
 UNARY(round_f16, v_round_f16(x)) UNARY(round_bf16, v_float(v_bf16_bits(x) << 16))
 #define BYTE(x) v_max(v_splat(-128), v_min(v_splat(127), v_round(x)))
-UNARY(quantise_i8, v_where(v_eq(x, x), BYTE(x)) + 0)                /* no -0 */
+#define QUANTISED(x) v_where(v_eq(x, x), BYTE(x)) + 0               /* no -0 */
+UNARY(quantise_i8, QUANTISED(x))
 FORM(copy, 0, 0, 0, , x) FORM(copy, 1, 0, 0, , x)
 
 /* ---- LOAD, STORE ---- */
@@ -441,6 +442,10 @@ static void run_strips(const tern__rowop_cell *const *code, int n_codes, int64_t
     v_leave();
 }
 
+/* clang-format on */
+#include "kernels/row/weave.h"
+/* clang-format off */
+
 const tern__rowop_table TERN__ROWOPS_TABLE = {
     .isa = TERN__ROWOPS_ISA,
     .map = {
@@ -462,6 +467,7 @@ const tern__rowop_table TERN__ROWOPS_TABLE = {
     .start = start,
     .strip = STRIP,
     .run_strips = run_strips,
+    .find_weave = find_weave,
 };
 /* clang-format on */
 

@@ -267,6 +267,15 @@ static int first_reader(const tern__row_program *p, int v)
     return 0;
 }
 
+/* The same elements for every row, such as a weight: they stay in the caches by themselves. */
+static bool is_repeated(const frame *f, const operand *o)
+{
+    bool moves = !f->p->reduces;
+    for (int d = 0; d < f->rank; d++)
+        moves = moves || o->strides[d] != 0;
+    return f->rank > 0 && !moves;
+}
+
 /* Operands of large domains are fetched a little ahead of where they are read first. */
 static void plan_ahead(frame *f)
 {
@@ -276,7 +285,8 @@ static void plan_ahead(frame *f)
         return;
     for (int v = 0; v < p->n_values && f->n_ahead < TERN__ROW_MAX_AHEAD; v++) {
         int k = p->values[v].operand;
-        if (k < 0 || p->values[v].extent != TERN__ROW_FULL || !f->operands[k].solid)
+        if (k < 0 || p->values[v].extent != TERN__ROW_FULL || !f->operands[k].solid ||
+            is_repeated(f, &f->operands[k]))
             continue;
         f->ahead[f->n_ahead].operand = (uint8_t)k;
         f->ahead[f->n_ahead++].phase = (uint8_t)first_reader(p, v);

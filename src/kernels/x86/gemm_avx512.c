@@ -23,10 +23,19 @@ typedef __m512 vec;
 #define EACH_WIDE(M) M(1) M(2) M(3)
 
 /* Always the form that writes over the sum: of the three there are gcc 12 takes also those that write over a factor, and then
- * copies and spills to get it back. */
+ * copies and spills to get it back. Factors in the same order as below, so that of two NaN it is the same one that goes on. */
 static inline __attribute__((always_inline)) __m512 multiply_add(__m512 a, __m512 b, __m512 sum)
 {
-    __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+    __asm__("vfmadd231ps %1, %2, %0" : "+v"(sum) : "v"(a), "v"(b));
+    return sum;
+}
+
+/* With a number from memory. Zen 4 spreads one over a register on the pipes that multiply-adds need, unless the multiply-add does it: 16 x 16 x 16
+ * takes 71 ns instead of 93. */
+#define V_MULTIPLY_ADD_AT(p, b, c) multiply_add_at(p, b, c)
+static inline __attribute__((always_inline)) __m512 multiply_add_at(const float *a, __m512 b, __m512 sum)
+{
+    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(b), "m"(*a));
     return sum;
 }
 

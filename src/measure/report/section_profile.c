@@ -44,6 +44,7 @@ static void html(const tern_report *r, tern__strbuf *to)
     const tern__profile_document *p = r->profile;
     static const tern__tick ticks[] = {{0, "0 %"}, {50, "50"}, {100, "100 %"}};
     int shown = 0;
+    double rest = 0;
     char work[TERN__WORD];
     tern__strbuf_add(to, "<p>Profiled: <code>");
     tern__html_add(to, p->title);
@@ -67,10 +68,16 @@ static void html(const tern_report *r, tern__strbuf *to)
         if (i < SHOWN_MOST || tern__roofline_has(p, i)) {
             add_spot(to, i, &p->ops[i]);
             shown++;
+        } else {
+            rest += p->ops[i].share;
         }
     tern__strbuf_add(to, "</tbody></table>\n");
     if (shown < p->n_ops)
-        tern__strbuf_addf(to, "<p>%d smaller ones are in the data.</p>\n", p->n_ops - shown);
+        tern__strbuf_addf(
+            to,
+            "<p>The first %d, and what the roofline has. %d others, with %s of the time together, "
+            "are in the data.</p>\n",
+            SHOWN_MOST, p->n_ops - shown, tern__say_share(work, rest));
     tern__figure_close(to, "sections.profile.hot_spots");
     tern__figure_open(to, "flame", "Flame graph",
                       "Each bar is as wide as the time it took, and stands on what it is part of.");

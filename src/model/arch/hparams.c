@@ -62,9 +62,13 @@ static tern_status limit_to_window(const reader *r, int64_t *context)
 static tern_status check_whole(const tern_model_file *file)
 {
     int64_t count, number = 0;
-    if (tern_model_file_get_int(file, "split.count", &count) != TERN_OK || count == 1)
+    tern_status status = tern_model_file_get_int(file, "split.count", &count);
+    if (status == TERN_NOT_FOUND || (status == TERN_OK && count == 1))
         return TERN_OK;
-    (void)tern_model_file_get_int(file, "split.no", &number);
+    TERN_TRY(status);
+    status = tern_model_file_get_int(file, "split.no", &number);
+    if (status != TERN_NOT_FOUND)
+        TERN_TRY(status);
     TERN__FAIL_IF(number < 0 || number >= count, TERN_FORMAT,
                   "%s: its split.no is %lld, its split.count %lld: such a part cannot be",
                   tern_model_file_part(file, 0), (long long)number, (long long)count);
@@ -108,12 +112,14 @@ tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
     TERN_TRY(read_number(&r, "attention.layer_norm_rms_epsilon", 0, &h.norm_eps));
     TERN_TRY(read_number(&r, "rope.freq_base", 10000, &h.rope_theta));
     TERN_TRY(limit_to_window(&r, &h.context));
-    if (tern_model_file_get_int(file, tern__arch_key(a->name, "vocab_size", (char[TERN__ARCH_KEY]){0}),
-                                &h.vocabulary) != TERN_OK)
+    status = tern_model_file_get_int(file, tern__arch_key(a->name, "vocab_size", (char[TERN__ARCH_KEY]){0}),
+                                     &h.vocabulary);
+    if (status == TERN_NOT_FOUND)
         h.vocabulary = 0;
     else
-        TERN__FAIL_IF(h.vocabulary < 1, TERN_FORMAT, "model: its vocab_size is %lld",
-                      (long long)h.vocabulary);
+        TERN_TRY(status);
+    TERN__FAIL_IF(status == TERN_OK && h.vocabulary < 1, TERN_FORMAT, "model: its vocab_size is %lld",
+                  (long long)h.vocabulary);
     TERN_TRY(tern__settings_check(file, &h));
     *out = h;
     return TERN_OK;

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "model/arch/architecture.h"
 #include "model/file/codec.h"
@@ -396,16 +397,21 @@ static void report(const job *j)
 
 /* What cannot be loaded is not called a model that lost nothing; and what a config.json says and GGUF has no key for does not reach the new
  * file, which would be taken then, and be wrong. A file that does not tell how many layers it has is no model but some tensors, and one of
- * another architecture keeps its name, by which it is refused before and afterwards. */
+ * another architecture keeps its name, by which it is refused before and afterwards: both go through, and it is said. */
 static tern_status check_model(const job *j)
 {
     const tern__architecture *a = tern__architecture_in(j->file);
-    char key[64];
+    char key[TERN__ARCH_KEY];
     int at;
-    snprintf(key, sizeof key, "%s.block_count", a ? a->name : "");
-    const bool model = tern_model_file_meta_find(j->file, key, &at) == TERN_OK ||
+    const bool model = tern_model_file_meta_find(
+                           j->file, tern__arch_key(a ? a->name : "", "block_count", key), &at) == TERN_OK ||
                        tern_model_file_meta_find(j->file, "split.count", &at) == TERN_OK;
-    return model ? tern_model_check(j->file) : TERN_OK;
+    const tern_status status = tern_model_check(j->file);
+    if (model || status == TERN_OK || status == TERN_OUT_OF_MEMORY)
+        return status;
+    tern__log(TERN_LOG_WARN, "tensors are converted as they are, but Tern cannot run the new file: %s",
+              tern_last_error());
+    return TERN_OK;
 }
 
 static tern_status run(job *j, const char *path)
@@ -417,6 +423,11 @@ static tern_status run(job *j, const char *path)
                                   .llama2c = &shape};
     j->format = to.format;
     TERN_TRY(check_model(j));
+    if (j->file->format == TERN_FILE_LLAMA2C && to.format != TERN_FILE_LLAMA2C)
+        tern__log(
+            TERN_LOG_WARN,
+            "the new file has no tokenizer: llama2.c keeps it in a file of its own, to be named whenever "
+            "the model runs");
     if (to.format == TERN_FILE_SAFETENSORS)
         TERN_TRY(tern__architecture_of(j->file, &j->architecture));
     if (to.format == TERN_FILE_LLAMA2C)

@@ -149,19 +149,34 @@ static tern_status add_rotated(tern_model_file *file, const char *architecture, 
                                     json_is_integer(width) ? json_integer_value(width) : size / heads);
 }
 
-static tern_status add_translated(tern_model_file *file, json_t *config)
+typedef enum number_kind { WHOLE, REAL } number_kind;
+
+/* What is there and no such number is refused: with the usual value in its stead it would be another model. */
+static tern_status check_number(const char *path, const char *name, number_kind kind, const json_t *value)
+{
+    const bool fits = !value || json_is_integer(value) || (kind == REAL && json_is_number(value));
+    return fits ? TERN_OK
+                : tern__fail(TERN_FORMAT, "%s: its %s is not a %snumber", path, name,
+                             kind == WHOLE ? "whole " : "");
+}
+
+static tern_status add_translated(tern_model_file *file, const char *path, json_t *config)
 {
     static const struct {
         const char *hf, *gguf;
+        number_kind kind;
     } keys[] = {
-#define HF_KEY(hf, gguf, kind) {hf, gguf},
+#define HF_KEY(hf, gguf, kind) {hf, gguf, kind},
 #include "model/file/hf_keys.def"
     };
     const tern__architecture *row;
     const char *architecture = architecture_of(config, &row);
     TERN_TRY(tern__model_file_add_string(file, "general.architecture", architecture, strlen(architecture)));
-    for (size_t i = 0; i < TERN__COUNT(keys); i++)
-        TERN_TRY(add_keyed(file, architecture, keys[i].gguf, value_of(config, keys[i].hf)));
+    for (size_t i = 0; i < TERN__COUNT(keys); i++) {
+        const json_t *value = value_of(config, keys[i].hf);
+        TERN_TRY(check_number(path, keys[i].hf, keys[i].kind, value));
+        TERN_TRY(add_keyed(file, architecture, keys[i].gguf, value));
+    }
     TERN_TRY(add_rotated(file, architecture, config));
     TERN_TRY(add_positions(file, architecture, row, config));
     for (int i = 0; i < 2; i++) {
@@ -212,7 +227,7 @@ static void hide_tied_head(tern_model_file *file, const json_t *config)
 static tern_status take_config(tern_model_file *file, const char *path, json_t *config)
 {
     TERN__FAIL_IF(!json_is_object(config), TERN_FORMAT, "%s: JSON: not an object", path);
-    TERN_TRY(add_translated(file, config));
+    TERN_TRY(add_translated(file, path, config));
     TERN_TRY(add_all(file, "config", config, 0));
     take_quantisation(file, config);
     hide_tied_head(file, config);

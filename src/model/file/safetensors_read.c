@@ -206,6 +206,7 @@ typedef struct index_reading {
     const char *path;              /* of the index: parts are added while it is read, and may move */
     struct tern__directory *names; /* of tensors; NULL the first time */
     size_t entries;
+    bool mapped; /* the weight_map was there */
 } index_reading;
 
 static tern_status take_entry(void *user, const json_t *tensor, const json_t *part_name)
@@ -225,9 +226,13 @@ static tern_status take_entry(void *user, const json_t *tensor, const json_t *pa
 /* Of the others only that they are JSON is of interest. */
 static tern_status take_map(void *user, tern__json_walk *w, const json_t *key)
 {
+    index_reading *r = user;
     json_t *value;
-    if (strcmp(json_string_value(key), "weight_map") == 0)
+    if (strcmp(json_string_value(key), "weight_map") == 0) {
+        TERN__FAIL_IF(r->mapped, TERN_FORMAT, "%s: JSON: 'weight_map' occurs twice", r->path);
+        r->mapped = true;
         return tern__json_values(w, take_entry, user);
+    }
     TERN_TRY(tern__json_value(w, &value));
     json_decref(value);
     return TERN_OK;
@@ -235,6 +240,7 @@ static tern_status take_map(void *user, tern__json_walk *w, const json_t *key)
 
 static tern_status read_index(index_reading *r, tern__json_walk w)
 {
+    r->mapped = false;
     TERN_TRY(tern__json_members(&w, take_map, r));
     TERN_TRY(tern__json_end(&w));
     TERN__FAIL_IF(r->entries == 0, TERN_FORMAT, "%s: JSON without a weight_map: not the index of a model",

@@ -342,6 +342,9 @@ static tern_status build(tern_tokenizer *t, const tern_vocabulary *d, const char
     memset(t->byte_ids, 0xFF, sizeof t->byte_ids); /* TERN__NO_SYMBOL */
     TERN_TRY(find_family(d->model, &t->family));
     bool bytes = t->family == TERN__TOKENS_BY_BYTES;
+    TERN__FAIL_IF(pre && !bytes, TERN_UNSUPPORTED,
+                  "tokenizer: '%.60s' would change nothing: tokenizers of the family '%s' do not cut text",
+                  pre, d->model);
     if (bytes)
         TERN_TRY(find_rule(d, pre, &t->rule));
     TERN_TRY(add_tokens(t, d));

@@ -30,6 +30,26 @@ for store in foreign newer damaged cut header text folder; do
     [ $store = folder ] || cmp $store.db before
 done
 ls -d ./*.db-* 2>/dev/null
+# A page that no new row touches: what would write into the others is refused before it has.
+"$TERN_PYTHON" -c 'import json
+j = json.load(open("base.json"))
+for r in j["rows"]: r["samples_us"] *= 400; r["rounds"] = len(r["samples_us"])
+json.dump(j, open("big.json", "w"))'
+tern baseline create big --from big.json --store page.db >big.said
+"$TERN_PYTHON" -c 'import sqlite3
+whole = open("page.db", "rb").read()
+page = int.from_bytes(whole[16:18], "big")
+roots = {r[0] for r in sqlite3.connect("page.db").execute("SELECT rootpage FROM sqlite_master")}
+for k in reversed(range(2, len(whole) // page + 1)):
+    damaged = bytearray(whole)
+    damaged[(k - 1) * page:(k - 1) * page + 3000] = b"\xff" * 3000
+    open("page.db", "wb").write(damaged)
+    if k not in roots and sqlite3.connect("page.db").execute("PRAGMA integrity_check").fetchone()[0] != "ok": break
+else: print("no page could be damaged")'
+cp page.db before
+said tern baseline create other --from base.json --store page.db
+said tern baseline delete main --store page.db
+cmp page.db before
 # Rows that no measurement writes are named: which file, which row. What is damaged can be moved away, as is said.
 for change in "samples_us = '1 two'" "run = -1"; do
     cp good.db row.db
@@ -63,10 +83,6 @@ for file in empty binary other version types negative huge ages instants median 
 done
 cmp good.db before
 echo "# a full disk"
-"$TERN_PYTHON" -c 'import json
-j = json.load(open("base.json"))
-for r in j["rows"]: r["samples_us"] *= 400; r["rounds"] = len(r["samples_us"])
-json.dump(j, open("big.json", "w"))'
 full()
 {
     (ulimit -f 128; said "$@")

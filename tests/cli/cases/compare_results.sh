@@ -41,4 +41,6 @@ echo '[]' >empty.json
 status tern compare a.json empty.json
 status tern compare a.json missing.json
 status tern compare a.json
+status tern compare a.json b.json --rounds 3
+status tern compare a.json b.json --budget 3
 status tern compare --program ./other

@@ -4,4 +4,6 @@ for wrong in 0 12Q -5 1.5 ""; do
     status tern graph run sum.tern --made-up --device-memory "$wrong"
 done
 status tern run --device-memory much
-tern graph run sum.tern --made-up --device-memory 1.5K >/dev/null && echo "the CPU has none of its own"
+status tern graph run sum.tern --made-up --device-memory 1.5K
+status tern run --device cpu --dump-kernels there -p x -n 1
+ls

@@ -50,8 +50,13 @@ status tern report profile.json profile.json
 status tern report profile.json --against old.json
 status tern report results.json --against old.json --baseline main
 status tern report results.json --section nonsense
-status tern report results.json --threshold -1
+status tern report results.json --against old.json --threshold -1
+status tern report results.json --threshold 5
+status tern report results.json --any-host
 status tern report results.json -o no/where.html
 sed 's/0123456789abcdef/another/' old.json >there.json
 status tern report results.json --against there.json
 tern report results.json --against there.json --any-host --section regressions | tail -n 1
+# Hot spots that a page leaves out are summed up, so that shares are of something.
+json '__import__("json").dump(dict(j, ops=[dict(j["ops"][0], share=0.05, limit_share=None) for _ in range(20)]), open("many.json", "w"))' <profile.json >/dev/null
+tern report many.json --format html | grep -oE '<p>The first 12[^<]*'
