@@ -31,6 +31,7 @@ header   include/tern/ops.h
 source   src/graph/ops_api.c
 index    src/graph/ops_index.c
 attrs    src/tensor/op_attrs.h
+tests    tests/runtime/test_null_ops.c
 markdown docs/ops.md
 END
 exit $status

@@ -1,9 +1,11 @@
-/* gen_ops.c - writes what is committed of ops.def: gen_ops header | source | index | attrs | markdown, to stdout.
+/* gen_ops.c - writes what is committed of ops.def, to stdout:
+ * gen_ops header | source | index | attrs | tests | markdown
  *
  *   header    include/tern/ops.h      one function per op, with the row's description
  *   source    src/graph/ops_api.c     their definitions: pack the arguments, call the recorder
  *   index     src/graph/ops_index.c   opcodes by name, signatures, sections
  *   attrs     src/tensor/op_attrs.h   where each attribute stands in its op's list
+ *   tests     tests/runtime/test_null_ops.c   every function with each of its pointers at NULL
  *   markdown  docs/ops.md
  *
  * scripts/generate.sh (`make generate`) compiles and runs it. It links nothing of the library, so that it
@@ -292,6 +294,12 @@ static bool has_function(const tern__op *op)
     return !(op->flags & (TERN__LEAF | TERN__INTERNAL));
 }
 
+/* Whether the section that starts at ITEMS[i] has functions: all of its ops are internal, or none is. */
+static bool section_has_functions(int i)
+{
+    return i + 1 == ITEM_COUNT || !(tern__ops[ITEMS[i + 1].op].flags & TERN__INTERNAL);
+}
+
 static void add_quoted(char *line, const char *text)
 {
     for (; *text; text++)
@@ -357,8 +365,8 @@ static void print_header(void)
     bool tight = false;
     for (int i = 0; i < ITEM_COUNT; i++) {
         if (ITEMS[i].op < 0) {
-            if (i + 1 < ITEM_COUNT && tern__ops[ITEMS[i + 1].op].flags & TERN__INTERNAL)
-                continue; /* a section without functions */
+            if (!section_has_functions(i))
+                continue;
             printf("\n");
             print_rule(ITEMS[i].title, ITEMS[i].text);
             tight = false;
@@ -570,6 +578,142 @@ static void print_attrs(void)
            "#endif\n");
 }
 
+/* ---- tests --------------------------------------------------------------------------------------------- */
+
+/* What a call gets at each place, as text, and what comes of it if a NULL stands there. */
+typedef struct call_arguments {
+    parameters given;
+    enum { NOT_A_POINTER, NULL_IS_REFUSED, NULL_IS_ALLOWED } at_null[PARAMETERS_MAX];
+} call_arguments;
+
+static void add_argument(call_arguments *list, int at_null, const char *text)
+{
+    add_parameter(&list->given, text, "", "");
+    list->at_null[list->given.count - 1] = at_null;
+}
+
+/* In the order of parameters_of. */
+static call_arguments arguments_of(const tern__op *op)
+{
+    static const char *const VALUES[] = {
+        [TERN__ATTR_INT] = "0",     [TERN__ATTR_FLOAT] = "0",        [TERN__ATTR_BOOL] = "false",
+        [TERN__ATTR_INTS] = "ints", [TERN__ATTR_DTYPE] = "TERN_F32", [TERN__ATTR_TEXT] = "\"cpu\"",
+    };
+    call_arguments list = {0};
+    char text[WORD_MAX];
+    if (op->max_in == 0)
+        add_argument(&list, NULL_IS_REFUSED, "ctx");
+    if (is_variadic(op)) {
+        add_argument(&list, NOT_A_POINTER, "1");
+        add_argument(&list, NOT_A_POINTER, "list"); /* print_list_tests has its cases */
+    }
+    for (int i = 0; i < op->max_in; i++) /* optional ones at NULL are tests/graph's */
+        add_argument(&list, i < op->min_in ? NULL_IS_REFUSED : NOT_A_POINTER, "x");
+    for (int i = 0; i < op->n_attrs; i++) {
+        const tern__attr_spec *spec = &op->attrs[i];
+        if (spec->kind == TERN__ATTR_INTS && !spec->like_previous)
+            add_argument(&list, NOT_A_POINTER, "1");
+        add_argument(&list,
+                     spec->kind == TERN__ATTR_INTS   ? NULL_IS_REFUSED
+                     : spec->kind == TERN__ATTR_TEXT ? NULL_IS_ALLOWED
+                                                     : NOT_A_POINTER,
+                     VALUES[spec->kind]);
+    }
+    for (int i = 0; op->n_out != 1 && word(op->results, i, text); i++) {
+        snprintf(text, sizeof text, "&o.tensors[%d]", i);
+        add_argument(&list, NULL_IS_ALLOWED, text);
+    }
+    return list;
+}
+
+/* One call, with NULL at place `at`. */
+static void print_test(const tern__op *op, const call_arguments *list, int at)
+{
+    if (list->at_null[at] == NULL_IS_ALLOWED)
+        printf("        ALLOWED(");
+    else if (op->n_out == 1)
+        printf("        TENSOR(");
+    else
+        printf("        RESULTS(%d, ", op->n_out < 0 ? 1 : op->n_out);
+    printf("tern_%s(", op->name);
+    for (int i = 0; i < list->given.count; i++)
+        printf("%s%s", i ? ", " : "", i == at ? "NULL" : list->given.text[i]);
+    printf("));\n");
+}
+
+/* A list of operands: at NULL, with nothing in it, of a negative size, with a NULL in it. */
+static void print_list_tests(const tern__op *op, const call_arguments *list)
+{
+    static const char *const CASES[] = {"2, NULL", "0, NULL", "0, list", "-1, list", "1, list"};
+    for (size_t k = 0; k < sizeof CASES / sizeof CASES[0]; k++) {
+        printf("        TENSOR(tern_%s(%s", op->name, CASES[k]);
+        for (int i = 2; i < list->given.count; i++)
+            printf(", %s", list->given.text[i]);
+        printf("));\n");
+    }
+}
+
+static void print_tests_of(const tern__op *op)
+{
+    const call_arguments list = arguments_of(op);
+    if (is_variadic(op))
+        print_list_tests(op, &list);
+    for (int at = 0; at < list.given.count; at++)
+        if (list.at_null[at] != NOT_A_POINTER)
+            print_test(op, &list, at);
+}
+
+static void print_tests_start(const char *title)
+{
+    printf("\nTEST(");
+    for (; *title; title++)
+        putchar(*title == ' ' ? '_' : *title >= 'A' && *title <= 'Z' ? *title - 'A' + 'a' : *title);
+    printf(")\n"
+           "{\n"
+           "    tern_ctx *ctx;\n"
+           "    CHECK_OK(tern_ctx_create(NULL, &ctx));\n"
+           "    TERN_SCOPE(ctx) {\n"
+           "        tern_tensor *x = tern_ones(ctx, TERN_F32, 1, ints);\n"
+           "        (void)x;\n");
+}
+
+static void print_tests_end(void)
+{
+    printf("    }\n"
+           "    tern_ctx_destroy(ctx);\n"
+           "}\n");
+}
+
+static void print_tests(void)
+{
+    printf(
+        "/* test_null_ops.c - the functions of <tern/ops.h> with NULL for each operand and list in turn. A "
+        "list\n"
+        " * at NULL with a count of 1 is refused; result pointers may be NULL, and text, which then is the\n"
+        " * default. Where a test does without `x`, no function of the section has a second operand or "
+        "list.\n"
+        " *\n" GENERATED "/* clang-format off */\n"
+        "#include \"null_arguments.h\"\n"
+        "\n"
+        "static const int64_t ints[] = {1};\n"
+        "static tern_tensor *const list[] = {NULL};\n");
+    bool started = false;
+    for (int i = 0; i < ITEM_COUNT; i++) {
+        if (ITEMS[i].op >= 0) {
+            if (has_function(&tern__ops[ITEMS[i].op]))
+                print_tests_of(&tern__ops[ITEMS[i].op]);
+            continue;
+        }
+        if (started)
+            print_tests_end();
+        started = section_has_functions(i);
+        if (started)
+            print_tests_start(ITEMS[i].title);
+    }
+    if (started)
+        print_tests_end();
+}
+
 /* ---- markdown ------------------------------------------------------------------------------------------ */
 
 static void print_cost(const tern__op *op)
@@ -678,8 +822,8 @@ int main(int argc, char **argv)
         const char *name;
         void (*print)(void);
     } OUTPUTS[] = {
-        {"header", print_header}, {"source", print_source},     {"index", print_index},
-        {"attrs", print_attrs},   {"markdown", print_markdown},
+        {"header", print_header}, {"source", print_source}, {"index", print_index},
+        {"attrs", print_attrs},   {"tests", print_tests},   {"markdown", print_markdown},
     };
     for (size_t i = 0; argc == 2 && i < sizeof OUTPUTS / sizeof OUTPUTS[0]; i++) {
         if (strcmp(argv[1], OUTPUTS[i].name) != 0)
@@ -690,6 +834,6 @@ int main(int argc, char **argv)
         perror("gen_ops");
         return 1;
     }
-    fprintf(stderr, "usage: gen_ops header | source | index | attrs | markdown\n");
+    fprintf(stderr, "usage: gen_ops header | source | index | attrs | tests | markdown\n");
     return 2;
 }

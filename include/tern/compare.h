@@ -70,6 +70,8 @@ extern "C" {
 /* "slower"; "unknown" for numbers that are no verdicts. Static. */
 TERN_API const char *tern_verdict_name(tern_verdict verdict);
 
+TERN_API tern_compare_options tern_compare_options_default(void);
+
 /* Samples that were taken independently (another day, another process): Mann-Whitney's U test. At least one of each; all
  * finite and above zero. */
 TERN_API tern_status tern_compare_samples(const tern_compare_options *options, const double *a, int n,

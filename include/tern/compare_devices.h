@@ -97,6 +97,8 @@ typedef struct tern_device_compare_options {
 extern "C" {
 #endif
 
+TERN_API tern_device_compare_options tern_device_compare_options_default(void);
+
 TERN_API tern_status tern_device_comparison_create(tern_device_comparison **out);
 TERN_API void tern_device_comparison_free(tern_device_comparison *comparison); /* NULL is fine */
 

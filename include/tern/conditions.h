@@ -101,6 +101,8 @@ TERN_API tern_status tern_conditions_read(const char *root, const tern_condition
 /* Moderate strain: half of threads and batch; severe: a quarter; never less than one. */
 TERN_API void tern_policy_usual(void *user, const tern_conditions *conditions, tern_allowance *allowance);
 
+TERN_API tern_governor_options tern_governor_options_default(void);
+
 /* Of a context, and a session in it (or NULL). `options` NULL = defaults. Free it before them: that lifts the limits.
  * TERN_STATE if the session has a governor, or somebody else's tern_session_set_before_batch. */
 TERN_API tern_status tern_governor_create(tern_ctx *ctx, tern_session *session,

@@ -130,6 +130,8 @@ typedef struct tern_bench_options {
 /* Texts and samples are valid during the visit. */
 typedef void (*tern_bench_visit)(void *user, const tern_result *row);
 
+TERN_API tern_bench_options tern_bench_options_default(void);
+
 /* Name and description of suite i: "ops", ... Static. TERN_OUT_OF_RANGE past the last. */
 TERN_API tern_status tern_bench_suite(int i, const char **name, const char **what);
 

@@ -234,6 +234,8 @@ extern "C" {
 /* Most bytes of physical memory that this process has had, its own and of files that it maps. 0: the system does not tell. Any thread. */
 TERN_API uint64_t tern_memory_process_peak(void);
 
+TERN_API tern_memory_options tern_memory_options_default(void);
+
 /* Starts to record in the whole process. TERN_STATE if that is on already. Sums are exact to the byte if no tern call is running
  * on other threads just then, here and at the stop. */
 TERN_API tern_status tern_memory_start(const tern_memory_options *options);

@@ -183,6 +183,8 @@ TERN_API tern_status tern_metric_at(int i, tern_metric_info *out);
 /* "counter"; "unknown" for numbers that are no kinds. Static. */
 TERN_API const char *tern_metric_kind_name(tern_metric_kind kind);
 
+TERN_API tern_metrics_options tern_metrics_options_default(void);
+
 /* `options` NULL = defaults. */
 TERN_API tern_status tern_metrics_create(const tern_metrics_options *options, tern_metrics **out);
 TERN_API void tern_metrics_free(tern_metrics *metrics); /* NULL is fine; its spans must have stopped */

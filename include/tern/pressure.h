@@ -89,6 +89,8 @@ TERN_API tern_status tern_pressure_read(const char *root, const tern_pressure_re
  * when their context runs something next. Any thread. */
 TERN_API size_t tern_pressure_relieve(tern_pressure level, int *asked);
 
+TERN_API tern_pressure_options tern_pressure_options_default(void);
+
 /* A thread that looks again and again. TERN_STATE if there is one already. */
 TERN_API tern_status tern_pressure_watch_start(const tern_pressure_options *options);
 /* Waits for its end. Nothing happens if there is none. */

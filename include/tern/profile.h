@@ -172,6 +172,8 @@ typedef enum tern_profile_format {
 extern "C" {
 #endif
 
+TERN_API tern_profile_options tern_profile_options_default(void);
+
 /* Starts to record in the whole process. TERN_STATE if that is on already (by tern_trace_start too). */
 TERN_API tern_status tern_profile_start(const tern_profile_options *options);
 

@@ -113,6 +113,8 @@ extern "C" {
 /* "regression"; "unknown" for numbers that are no states. Static. */
 TERN_API const char *tern_regress_state_name(tern_regress_state state);
 
+TERN_API tern_regress_options tern_regress_options_default(void);
+
 /* Measures the benchmarks of the baseline again. Of `bench` (may be NULL), `family` leaves out all others; cpu and memory are those
  * that the baseline was taken with (tern_bench_note_settings) where they are not given; timeout_s (60; 600 for a test of a model) is for each row, warmups before
  * its first sample. Suites and threads are the baseline's own, and so is how samples are taken: in turns with the limit, as many runs in each,

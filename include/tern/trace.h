@@ -39,6 +39,8 @@ typedef void (*tern_trace_visit)(void *user, const tern_trace_event *event);
 extern "C" {
 #endif
 
+TERN_API tern_trace_options tern_trace_options_default(void);
+
 /* Starts recording in the whole process (options NULL: defaults). TERN_STATE if it is on already. */
 TERN_API tern_status tern_trace_start(const tern_trace_options *options);
 

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/cpu_detect.h"
+#include "base/names.h"
 #include "base/status.h"
 
 static const struct {
@@ -84,21 +85,23 @@ const char *tern__feature_name(tern__feature feature)
     return (unsigned)feature < TERN__FEATURE_COUNT ? features[feature].name : "unknown";
 }
 
+/* Those of other machines are names too, but no use here. */
+static const char *level_at(void *user, int i, bool *untold)
+{
+    (void)user;
+    if (i >= TERN__ISA_COUNT)
+        return NULL;
+    *untold = i != TERN__ISA_BASELINE && strcmp(levels[i].arch, tern__cpu()->arch) != 0;
+    return levels[i].name;
+}
+
 tern_status tern__isa_parse(const char *name, tern__isa *out)
 {
-    for (int level = 0; level < TERN__ISA_COUNT; level++) {
-        if (strcasecmp(name, levels[level].name) == 0) {
-            *out = (tern__isa)level;
-            return TERN_OK;
-        }
-    }
-    char all[256] = ""; /* those of this machine's kind: others would be no use here */
-    size_t used = 0;
-    for (int level = 0; level < TERN__ISA_COUNT && used < sizeof all; level++)
-        if (level == TERN__ISA_BASELINE || strcmp(levels[level].arch, tern__cpu()->arch) == 0)
-            used +=
-                (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "", levels[level].name);
-    return tern__fail(TERN_NOT_FOUND, "cpu level \"%s\" does not exist; there are %s", name, all);
+    static const tern__name_list list = {.what = "cpu levels", .at = level_at, .any_case = true};
+    int level = 0;
+    TERN_TRY(tern__name_find_in(&list, name, out ? &level : NULL));
+    *out = (tern__isa)level;
+    return TERN_OK;
 }
 
 /* A feature that can be taken away, by its name of so many characters; COUNT: there is none. */

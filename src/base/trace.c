@@ -108,6 +108,11 @@ bool tern_trace_is_on(void)
     return atomic_load_explicit(&tern__trace_enabled, memory_order_relaxed);
 }
 
+tern_trace_options tern_trace_options_default(void)
+{
+    return (tern_trace_options){0};
+}
+
 tern_status tern_trace_start(const tern_trace_options *options)
 {
     size_t wanted = options != NULL ? options->events_per_thread : 0;

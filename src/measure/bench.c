@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "measure/measure.h"
 #include "measure/meter.h"
@@ -33,33 +34,43 @@ typedef struct visiting {
 
 /* ---- options ---- */
 
+static const char *suite_at(void *user, int i, bool *untold)
+{
+    (void)user;
+    (void)untold;
+    return (size_t)i < TERN__COUNT(suites) ? suites[i]->name : NULL;
+}
+
 static tern_status find_suite(const char *name, const tern__suite **out)
 {
-    char names[256] = "";
-    for (size_t i = 0; i < TERN__COUNT(suites); i++) {
-        const size_t used = strlen(names);
-        if (strcmp(name, suites[i]->name) == 0) {
-            *out = suites[i];
-            return TERN_OK;
-        }
-        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", suites[i]->name);
-    }
-    return tern__fail(TERN_NOT_FOUND, "bench: there is no suite '%s'; there are %s", name, names);
+    int i = 0;
+    TERN_TRY(tern__name_find_in(&(tern__name_list){.what = "bench: suites", .at = suite_at}, name, &i));
+    *out = suites[i];
+    return TERN_OK;
+}
+
+typedef struct families {
+    const tern__bench *bench;
+    const char *last; /* cells of a family stand together */
+} families;
+
+static const char *family_at(void *user, int i, bool *untold)
+{
+    families *f = user;
+    tern__cell cell;
+    if (tern__cell_describe(f->bench, i, &cell) != TERN_OK)
+        return NULL;
+    *untold = f->last && strcmp(f->last, cell.row.family) == 0;
+    f->last = cell.row.family;
+    return cell.row.family;
 }
 
 static tern_status find_family(const tern__bench *b, const char *family)
 {
-    char names[256] = "", last[64] = "";
-    tern__cell cell;
-    for (int i = 0; tern__cell_describe(b, i, &cell) == TERN_OK; i++) {
-        const size_t used = strlen(names);
-        if (strcmp(cell.row.family, family) == 0)
-            return TERN_OK;
-        if (strcmp(cell.row.family, last) != 0)
-            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", cell.row.family);
-        snprintf(last, sizeof last, "%s", cell.row.family);
-    }
-    return tern__fail(TERN_NOT_FOUND, "bench: there is no family '%s'; there are %s", family, names);
+    families f = {.bench = b};
+    int i = 0;
+    return tern__name_find_in(&(tern__name_list){.what = "bench: families", .at = family_at, .user = &f},
+                              family, &i);
 }
 
 /* ---- which devices ---- */
@@ -80,16 +91,18 @@ static tern_status device_at(const char *list, int i, char name[DEVICE_NAME])
     return TERN_OK;
 }
 
+static const char *device_named(void *info, int i, bool *untold)
+{
+    tern_device_info *device = info;
+    (void)untold;
+    return tern_catalog_device(i, device) == TERN_OK ? device->name : NULL;
+}
+
 static tern_status find_device(const char *name, tern_device_info *out)
 {
-    char names[256] = "";
-    for (int i = 0; tern_catalog_device(i, out) == TERN_OK; i++) {
-        const size_t used = strlen(names);
-        if (strcmp(out->name, name) == 0)
-            return TERN_OK;
-        snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", out->name);
-    }
-    return tern__fail(TERN_NOT_FOUND, "bench: there is no device '%.64s'; there are %s", name, names);
+    int i = 0;
+    return tern__name_find_in(&(tern__name_list){.what = "bench: devices", .at = device_named, .user = out},
+                              name, &i);
 }
 
 /* Each is one that there could be, and none is there twice. */
@@ -161,16 +174,17 @@ static bool is_asked_for(const tern__bench *b, const tern__cell *cell)
 static tern_status check_choice(const tern__bench *b)
 {
     const tern_bench_options *o = &b->o;
+    static const char *const layouts[] = {"contiguous", "strided"};
     tern__cell cell;
     tern_dtype dtype;
+    int layout = 0;
     TERN_TRY(check_devices(o->device));
     if (o->family)
         TERN_TRY(find_family(b, o->family));
     if (o->dtype)
         TERN_TRY(tern_dtype_parse(o->dtype, &dtype));
-    TERN__FAIL_IF(o->layout && strcmp(o->layout, "strided") != 0 && strcmp(o->layout, "contiguous") != 0,
-                  TERN_NOT_FOUND, "bench: there is no layout '%.64s'; there are contiguous, strided",
-                  o->layout);
+    if (o->layout)
+        TERN_TRY(tern__name_find(layouts, TERN__COUNT(layouts), "bench: layouts", o->layout, &layout));
     TERN__FAIL_IF(o->size && (!o->size[0] || strspn(o->size, "0123456789x,") != strlen(o->size)),
                   TERN_INVALID_ARGUMENT, "bench: a size of '%.64s'; give one such as 2560 or 512x512",
                   o->size);
@@ -208,10 +222,15 @@ void tern__bench_settle_sampling(tern_bench_options *o)
     o->rounds = o->rounds > 0 ? o->rounds : ROUNDS_USUAL;
 }
 
+tern_bench_options tern_bench_options_default(void)
+{
+    return (tern_bench_options){0};
+}
+
 static tern_status settle(const tern_bench_options *options, tern__bench *b)
 {
-    static const tern_bench_options none = {0};
-    *b = (tern__bench){.o = options ? *options : none, .device = cpu_name, .on_cpu = true};
+    *b = (tern__bench){
+        .o = options ? *options : tern_bench_options_default(), .device = cpu_name, .on_cpu = true};
     tern_bench_options *o = &b->o;
     TERN_TRY(find_suite(o->suite ? o->suite : "ops", &b->suite));
     TERN_TRY(check_numbers(o));

@@ -33,9 +33,14 @@ const char *tern_verdict_name(tern_verdict verdict)
 
 /* ---- what is asked ---- */
 
+tern_compare_options tern_compare_options_default(void)
+{
+    return (tern_compare_options){0};
+}
+
 static tern_status settle(const tern_compare_options *options, tern_compare_options *o)
 {
-    *o = options ? *options : (tern_compare_options){0};
+    *o = options ? *options : tern_compare_options_default();
     TERN__FAIL_IF(!(o->threshold >= 0 && o->threshold < 10), TERN_INVALID_ARGUMENT,
                   "compare: a threshold of %g; 0.05 is five per cent", o->threshold);
     TERN__FAIL_IF(!(o->alpha >= 0 && o->alpha < 0.5), TERN_INVALID_ARGUMENT,

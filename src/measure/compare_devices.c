@@ -530,10 +530,15 @@ static tern_status list_devices(comparer *c)
     return TERN_OK;
 }
 
+tern_device_compare_options tern_device_compare_options_default(void)
+{
+    return (tern_device_compare_options){0};
+}
+
 tern_status tern_devices_compare(const tern_device_compare_options *options, tern_device_comparison **out)
 {
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "compare_devices: out is NULL");
-    comparer c = {.o = options ? *options : (tern_device_compare_options){0}};
+    comparer c = {.o = options ? *options : tern_device_compare_options_default()};
     TERN__FAIL_IF(c.o.n_devices < 0 || c.o.n_ops < 0 || (c.o.n_ops > 0 && !c.o.ops), TERN_INVALID_ARGUMENT,
                   "compare_devices: names are missing");
     TERN__FAIL_IF(c.o.tokens < 0, TERN_INVALID_ARGUMENT, "compare_devices: %d tokens", c.o.tokens);

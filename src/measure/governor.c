@@ -41,6 +41,11 @@ static void look_again(void *user)
     (void)tern_governor_look(user, 0);
 }
 
+tern_governor_options tern_governor_options_default(void)
+{
+    return (tern_governor_options){0};
+}
+
 tern_status tern_governor_create(tern_ctx *ctx, tern_session *session, const tern_governor_options *options,
                                  tern_governor **out)
 {

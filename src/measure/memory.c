@@ -13,6 +13,11 @@
 
 static _Atomic(bool) on;
 
+tern_memory_options tern_memory_options_default(void)
+{
+    return (tern_memory_options){0};
+}
+
 tern_status tern_memory_start(const tern_memory_options *options)
 {
     tern__memory_log *log;

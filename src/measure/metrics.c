@@ -109,9 +109,14 @@ double tern__metrics_seconds(const tern_metrics *m)
     return (double)(tern__now_ns() - m->start_ns) * 1e-9;
 }
 
+tern_metrics_options tern_metrics_options_default(void)
+{
+    return (tern_metrics_options){0};
+}
+
 tern_status tern_metrics_create(const tern_metrics_options *options, tern_metrics **out)
 {
-    tern_metrics_options o = options ? *options : (tern_metrics_options){0};
+    tern_metrics_options o = options ? *options : tern_metrics_options_default();
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "metrics: where should they go? give `out`");
     TERN__FAIL_IF(o.operations < 0 || o.operations > 65536, TERN_INVALID_ARGUMENT,
                   "metrics: %d operations: give 1 to 65536, or 0", o.operations);

@@ -58,6 +58,11 @@ static void *look(void *unused)
     return NULL;
 }
 
+tern_pressure_options tern_pressure_options_default(void)
+{
+    return (tern_pressure_options){0};
+}
+
 tern_status tern_pressure_watch_start(const tern_pressure_options *options)
 {
     tern_status status = TERN_OK;
@@ -66,7 +71,7 @@ tern_status tern_pressure_watch_start(const tern_pressure_options *options)
         pthread_mutex_unlock(&lock);
         return tern__fail(TERN_STATE, "pressure_watch: it is watched already; stop that first");
     }
-    watch.options = options ? *options : (tern_pressure_options){0};
+    watch.options = options ? *options : tern_pressure_options_default();
     watch.options.every_ns = watch.options.every_ns ? watch.options.every_ns : every_ns;
     watch.options.call = watch.options.call ? watch.options.call : relieve;
     watch.root = watch.options.root ? tern__strdup(watch.options.root) : NULL;

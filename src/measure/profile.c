@@ -23,9 +23,14 @@ static struct {
 
 /* ---- making ---- */
 
+tern_profile_options tern_profile_options_default(void)
+{
+    return (tern_profile_options){0};
+}
+
 tern_status tern_profile_start(const tern_profile_options *options)
 {
-    const tern_profile_options o = options ? *options : (tern_profile_options){0};
+    const tern_profile_options o = options ? *options : tern_profile_options_default();
     tern_status status = tern_trace_start(&(tern_trace_options){
         .events_per_thread = o.events_per_thread ? o.events_per_thread : EVENTS_DEFAULT});
     if (status != TERN_OK)

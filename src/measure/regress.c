@@ -24,9 +24,14 @@ const char *tern_regress_state_name(tern_regress_state state)
 
 /* ---- what is asked ---- */
 
+tern_regress_options tern_regress_options_default(void)
+{
+    return (tern_regress_options){0};
+}
+
 static tern_status settle(const tern_regress_options *options, tern_regress_options *o)
 {
-    *o = options ? *options : (tern_regress_options){0};
+    *o = options ? *options : tern_regress_options_default();
     TERN__FAIL_IF(!(o->threshold >= 0 && o->threshold < 10), TERN_INVALID_ARGUMENT,
                   "regress: a threshold of %g; 0.1 is ten per cent", o->threshold);
     TERN__FAIL_IF(!(o->critical == 0 || (o->critical >= 1 && isfinite(o->critical))), TERN_INVALID_ARGUMENT,

@@ -1,10 +1,10 @@
 /* options.c - what a caller may ask of the compiler, checked and in the form that passes read. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/cpu.h"
 #include "base/hash.h"
+#include "base/names.h"
 #include "base/status.h"
 #include "base/words.h"
 #include "graph/text.h"
@@ -12,20 +12,14 @@
 
 /* ---- names of choices ---- */
 
+/* The first level is TERN_LEVEL_NONE, -1. */
 #define CHOICE_NAME(id, number, name, meaning) name,
 static const char *const level_names[] = {TERN_LEVEL_LIST(CHOICE_NAME)};
+#undef CHOICE_NAME
+#define CHOICE_NAME(id, number, name, meaning) [number] = name,
 static const char *const goal_names[] = {TERN_GOAL_LIST(CHOICE_NAME)};
 static const char *const precision_names[] = {TERN_PRECISION_LIST(CHOICE_NAME)};
-
-static bool find_name(const char *const *names, size_t n, const char *name, int *out)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *out = (int)i;
-            return true;
-        }
-    return false;
-}
+#undef CHOICE_NAME
 
 static bool is_level(tern_level level)
 {
@@ -37,28 +31,10 @@ const char *tern_level_name(tern_level level)
     return is_level(level) ? level_names[(int)level - TERN_LEVEL_NONE] : "invalid";
 }
 
-/* The number of the choice called `name`; a failure lists them. */
-static tern_status parse_choice(const char *what, const char *const *names, size_t n, const char *name,
-                                const void *out, int *number)
-{
-    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "%s_parse: an argument is NULL", what);
-    if (find_name(names, n, name, number))
-        return TERN_OK;
-    char list[128];
-    size_t used = 0;
-    for (size_t i = 0; i < n && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
-                                 i == 0       ? ""
-                                 : i == n - 1 ? " or "
-                                              : ", ",
-                                 names[i]);
-    return tern__fail(TERN_NOT_FOUND, "there is no %s '%s': %s", what, name, list);
-}
-
 tern_status tern_level_parse(const char *name, tern_level *out)
 {
     int i = 0;
-    TERN_TRY(parse_choice("level", level_names, TERN__COUNT(level_names), name, out, &i));
+    TERN_TRY(tern__name_find(level_names, TERN__COUNT(level_names), "levels", name, out ? &i : NULL));
     *out = (tern_level)(TERN_LEVEL_NONE + i);
     return TERN_OK;
 }
@@ -66,7 +42,7 @@ tern_status tern_level_parse(const char *name, tern_level *out)
 tern_status tern_goal_parse(const char *name, tern_goal *out)
 {
     int i = 0;
-    TERN_TRY(parse_choice("goal", goal_names, TERN__COUNT(goal_names), name, out, &i));
+    TERN_TRY(tern__name_find(goal_names, TERN__COUNT(goal_names), "goals", name, out ? &i : NULL));
     *out = (tern_goal)i;
     return TERN_OK;
 }
@@ -74,7 +50,8 @@ tern_status tern_goal_parse(const char *name, tern_goal *out)
 tern_status tern_precision_parse(const char *name, tern_precision *out)
 {
     int i = 0;
-    TERN_TRY(parse_choice("precision", precision_names, TERN__COUNT(precision_names), name, out, &i));
+    TERN_TRY(
+        tern__name_find(precision_names, TERN__COUNT(precision_names), "precisions", name, out ? &i : NULL));
     *out = (tern_precision)i;
     return TERN_OK;
 }

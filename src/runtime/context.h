@@ -91,7 +91,7 @@ const char *tern__env_tuning(char *buffer, size_t size);
 /* Where devices keep what they built: tern/kernels in the user's cache folder; NULL: nowhere. */
 const char *tern__env_kernels(char *buffer, size_t size);
 
-/* $TERN_CHECK: is it set, and neither "" nor "0" nor "off"? */
+/* $TERN_CHECK: is it "1", "on", "yes" or "true"? What means neither on nor off is ignored, with a warning. */
 bool tern__env_check(void);
 /* $TERN_MLX_COMPILE: 1 on, -1 off, 0 nothing was said (tern__device_options.functions). */
 int tern__env_mlx_compile(void);

@@ -4,20 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "gate.h"
 #include "harness.h"
-
-static uint64_t live_blocks(void)
-{
-    tern_alloc_stats s;
-    tern_alloc_get_stats(&s);
-    return s.allocations - s.frees;
-}
-
-static bool refuse_all(void *user, size_t bytes)
-{
-    (void)user, (void)bytes;
-    return false;
-}
 
 TEST(nothing_is_allocated_before_use)
 {
@@ -109,7 +97,7 @@ TEST(out_of_memory_leaves_the_rest_valid)
     tern__arena arena;
     tern__arena_init(&arena, 64);
     char *first = tern__arena_strndup(&arena, "still here", 10);
-    tern_alloc_set_gate(refuse_all, NULL);
+    tern_alloc_set_gate(gate_refuse, NULL);
     void *second = tern__arena_alloc(&arena, 1000);
     void *small = tern__arena_alloc(&arena, 16); /* fits into what there is */
     tern_alloc_set_gate(NULL, NULL);

@@ -171,11 +171,11 @@ TEST(level_names)
     CHECK_EQ(isa, TERN__ISA_AVX512VNNI);
     const char *levels = "baseline";
     if (strcmp(tern__cpu()->arch, "x86") == 0)
-        levels = "baseline, sse4.2, avx2, avx512, avx512vnni, amx";
+        levels = "baseline, sse4.2, avx2, avx512, avx512vnni and amx";
     else if (strcmp(tern__cpu()->arch, "arm") == 0)
-        levels = "baseline, neon, neondot";
+        levels = "baseline, neon and neondot";
     char message[160];
-    snprintf(message, sizeof message, "cpu level \"avx10\" does not exist; there are %s", levels);
+    snprintf(message, sizeof message, "cpu levels: there is no 'avx10'; there are %s", levels);
     CHECK_STR(tern_last_error(), message);
     CHECK_STR(tern__isa_name(TERN__ISA_COUNT), "unknown");
 }

@@ -22,16 +22,10 @@
 #include "base/status.h"
 #include "base/places.h"
 #include "base/threads.h"
+#include "gate.h"
 #include "harness.h"
 
 enum { MOST = 8 };
-
-static uint64_t live_blocks(void)
-{
-    tern_alloc_stats s;
-    tern_alloc_get_stats(&s);
-    return s.allocations - s.frees;
-}
 
 TEST(count_is_checked)
 {
@@ -369,28 +363,17 @@ TEST(who_waits_does_something_useful)
 
 /* ---- failure ---- */
 
-typedef struct refuse {
-    int at, seen;
-} refuse;
-
-static bool refuse_gate(void *user, size_t bytes)
-{
-    refuse *r = user;
-    (void)bytes;
-    return ++r->seen != r->at;
-}
-
 TEST(a_refused_allocation_undoes_what_was_started)
 {
     uint64_t before = live_blocks();
     int tried = 0;
     for (int at = 1;; at++) {
-        refuse r = {.at = at};
+        gate g = {.countdown = at};
         tern__threads *pool = NULL;
-        tern_alloc_set_gate(refuse_gate, &r);
+        tern_alloc_set_gate(gate_allow, &g);
         tern_status status = tern__threads_create(5, &pool);
         tern_alloc_set_gate(NULL, NULL);
-        if (r.seen < at) {
+        if (!g.fired) {
             CHECK_OK(status);
             tern__threads_destroy(pool);
             break;

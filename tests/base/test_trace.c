@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/threads.h"
 #include "base/trace.h"
+#include "gate.h"
 #include "harness.h"
 
 enum { SEEN_MAX = 20000 };
@@ -21,19 +22,6 @@ static void keep(void *user, const tern_trace_event *event)
     if (s->count < SEEN_MAX)
         s->events[s->count] = *event;
     s->count++;
-}
-
-static uint64_t live_blocks(void)
-{
-    tern_alloc_stats s;
-    tern_alloc_get_stats(&s);
-    return s.allocations - s.frees;
-}
-
-static bool refuse_all(void *user, size_t bytes)
-{
-    (void)user, (void)bytes;
-    return false;
 }
 
 static void record(const char *name, uint32_t step)
@@ -234,7 +222,7 @@ TEST(without_memory_events_are_lost_and_counted)
 {
     uint64_t before = live_blocks();
     CHECK_OK(tern_trace_start(NULL));
-    tern_alloc_set_gate(refuse_all, NULL);
+    tern_alloc_set_gate(gate_refuse, NULL);
     for (uint32_t i = 0; i < 5; i++)
         record("lost", i);
     tern_alloc_set_gate(NULL, NULL);

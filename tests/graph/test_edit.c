@@ -3,6 +3,7 @@
 
 #include <tern/tern.h>
 
+#include "gate.h"
 #include "harness.h"
 
 static tern_ctx *ctx;
@@ -332,21 +333,6 @@ TEST(null_arguments_are_refused)
 
 /* ---- without memory ---- */
 
-typedef struct gate {
-    long countdown;
-    bool fired;
-} gate;
-
-static bool allow(void *user, size_t bytes)
-{
-    (void)bytes;
-    gate *g = user;
-    if (--g->countdown != 0)
-        return true;
-    g->fired = true;
-    return false;
-}
-
 /* A bit of everything; gives up at the first failure. */
 static tern_status edit_chain(tern_graph **out)
 {
@@ -376,7 +362,7 @@ TEST(no_memory_is_an_error_and_nothing_else)
     for (long n = 1; g.fired; n++) {
         tern_graph *made = NULL;
         g = (gate){.countdown = n};
-        tern_alloc_set_gate(allow, &g);
+        tern_alloc_set_gate(gate_allow, &g);
         tern_status status = edit_chain(&made);
         tern_alloc_set_gate(NULL, NULL);
         failures += status != TERN_OK;

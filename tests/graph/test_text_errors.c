@@ -3,6 +3,7 @@
 #include <tern/alloc.h>
 
 #include "base/hash.h"
+#include "gate.h"
 #include "graph/graph.h"
 #include "harness.h"
 #include "text_util.h"
@@ -315,27 +316,15 @@ TEST(deep_and_endless_texts)
 
 /* ---- whenever memory runs out ------------------------------------------------------------------------------------- */
 
-struct gate {
-    int allowed;
-    bool once;
-};
-
-static bool let_pass(void *user, size_t bytes)
-{
-    struct gate *g = user;
-    (void)bytes;
-    return g->allowed-- > 0 || (g->once && g->allowed < -1);
-}
-
 static void check_allocation_failures(const char *text, size_t length, bool once)
 {
     tern_alloc_stats before, after;
     tern_alloc_get_stats(&before);
     for (int n = 0;; n++) {
-        struct gate gate = {.allowed = n, .once = once};
+        gate memory = {.countdown = n + 1, .for_ever = !once};
         tern_graph *g = NULL;
         char *printed = NULL, *drawn = NULL;
-        tern_alloc_set_gate(let_pass, &gate);
+        tern_alloc_set_gate(gate_allow, &memory);
         tern_status status = tern_graph_parse(NULL, text, length, &g);
         if (status == TERN_OK)
             status = tern_graph_verify(g);
@@ -349,7 +338,7 @@ static void check_allocation_failures(const char *text, size_t length, bool once
         tern_string_free(drawn);
         tern_alloc_get_stats(&after);
         CHECK_EQ(after.live_bytes, before.live_bytes);
-        if (gate.allowed >= 0) { /* nothing was refused */
+        if (!memory.fired) {
             CHECK_OK(status);
             CHECK(n > 20);
             return;
@@ -375,9 +364,9 @@ TEST(memory_may_run_out_while_an_error_is_explained)
 {
     static const char text[] = "graph {\n%a = relu(%b)\n%b = relu(%a)\nreturn %b }";
     for (int n = 0; n < 40; n++) {
-        struct gate gate = {.allowed = n, .once = false};
+        gate memory = {.countdown = n + 1, .for_ever = true};
         tern_graph *g;
-        tern_alloc_set_gate(let_pass, &gate);
+        tern_alloc_set_gate(gate_allow, &memory);
         tern_status status = tern_graph_parse(NULL, text, sizeof text - 1, &g);
         tern_alloc_set_gate(NULL, NULL);
         CHECK(status == TERN_OUT_OF_MEMORY || status == TERN_FORMAT);

@@ -332,7 +332,7 @@ TEST(cases_are_chosen_by_type_size_layout_and_device)
     CHECK_STATUS(tern_bench_run(&(tern_bench_options){.layout = "round"}, see, &s), TERN_NOT_FOUND);
     CHECK_STATUS(tern_bench_run(&(tern_bench_options){.size = "large"}, see, &s), TERN_INVALID_ARGUMENT);
     CHECK_STATUS(tern_bench_run(&(tern_bench_options){.device = "tpu"}, see, &s), TERN_NOT_FOUND);
-    CHECK(strstr(tern_last_error(), "there is no device 'tpu'; there are cpu, ") != NULL);
+    CHECK(strstr(tern_last_error(), "devices: there is no 'tpu'; there are cpu, ") != NULL);
     CHECK_STATUS(tern_bench_run(&(tern_bench_options){.device = "cpu,cpu"}, see, &s), TERN_INVALID_ARGUMENT);
     CHECK_EQ(choose((tern_bench_options){.device = "cpu,opencl"}, NULL, NULL).n, 2 * all);
     CHECK_STATUS(tern_bench_run(&(tern_bench_options){.suite = "graph", .layout = "strided"}, see, &s),

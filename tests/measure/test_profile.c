@@ -47,13 +47,6 @@ static void event(const char *name, uint64_t ns)
     tern__trace_end(start, name, "test", UINT32_MAX, 0, 0);
 }
 
-static uint64_t live_blocks(void)
-{
-    tern_alloc_stats s;
-    tern_alloc_get_stats(&s);
-    return s.allocations - s.frees;
-}
-
 static bool find_row(const tern_profile *p, tern_profile_by by, const char *name, tern_profile_row *out)
 {
     for (int i = 0; tern_profile_get_row(p, by, i, out) == TERN_OK; i++)

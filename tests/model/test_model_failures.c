@@ -114,13 +114,6 @@ static tern_status use_file(tern_ctx *ctx, const char *path, outcome *out)
 
 /* ---- the walk ---- */
 
-static uint64_t live_blocks(void)
-{
-    tern_alloc_stats stats;
-    tern_alloc_get_stats(&stats);
-    return stats.allocations - stats.frees;
-}
-
 /* What fails. */
 typedef struct trouble {
     bool of_files; /* else of memory */

@@ -3,6 +3,7 @@
 
 #include <tern/tern.h>
 
+#include "gate.h"
 #include "harness.h"
 
 static tern_ctx *ctx;
@@ -525,21 +526,6 @@ TEST(descriptions_of_patterns_are_checked)
 
 /* ---- without memory ---- */
 
-typedef struct gate {
-    long countdown;
-    bool fired;
-} gate;
-
-static bool allow(void *user, size_t bytes)
-{
-    (void)bytes;
-    gate *g = user;
-    if (--g->countdown != 0)
-        return true;
-    g->fired = true;
-    return false;
-}
-
 static void ignore(void *user, const char *pass, int changes, const tern_graph *g)
 {
     (void)user;
@@ -566,7 +552,7 @@ TEST(no_memory_is_an_error_and_nothing_else)
     int failures = 0;
     for (long n = 1; g.fired; n++) {
         g = (gate){.countdown = n};
-        tern_alloc_set_gate(allow, &g);
+        tern_alloc_set_gate(gate_allow, &g);
         tern_status status = tern_graph_compile(ctx, graph, &options, &program);
         tern_alloc_set_gate(NULL, NULL);
         failures += status != TERN_OK;

@@ -5,25 +5,11 @@
 
 #include <tern/tern.h>
 
+#include "gate.h"
 #include "harness.h"
 #include "random_graph.h"
 #include "runtime/compiled.h"
 #include "runtime/context.h"
-
-typedef struct gate {
-    long countdown;
-    bool fired;
-} gate;
-
-static bool allow(void *user, size_t bytes)
-{
-    (void)bytes;
-    gate *g = user;
-    if (--g->countdown != 0)
-        return true;
-    g->fired = true;
-    return false;
-}
 
 /* Compiles with the n-th allocation failing, n = 1, 2, ..., until none does. */
 static void check_graph(tern_ctx *ctx, tern_graph *graph)
@@ -36,7 +22,7 @@ static void check_graph(tern_ctx *ctx, tern_graph *graph)
     for (long n = 1; g.fired; n++) {
         tern__compiled *compiled = NULL;
         g = (gate){.countdown = n};
-        tern_alloc_set_gate(allow, &g);
+        tern_alloc_set_gate(gate_allow, &g);
         tern_status status =
             tern__compiled_make(graph, ctx->device_ops->target(ctx->device), &options, true, &compiled);
         tern_alloc_set_gate(NULL, NULL);

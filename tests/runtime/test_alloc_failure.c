@@ -232,13 +232,6 @@ static tern_status make_context(tern_ctx **ctx)
     return tern_ctx_create(&options, ctx);
 }
 
-static uint64_t live_blocks(void)
-{
-    tern_alloc_stats stats;
-    tern_alloc_get_stats(&stats);
-    return stats.allocations - stats.frees;
-}
-
 static void learn(void)
 {
     tern_ctx *ctx;

@@ -493,3 +493,18 @@ TEST(optimisers)
     tern_optimiser_free(a);
     tear_down();
 }
+
+/* Nothing can be NULL here. */
+TEST(defaults)
+{
+    CHECK(tern_bench_options_default().suite == NULL);
+    CHECK(tern_compare_options_default().rounds == 0);
+    CHECK(tern_device_compare_options_default().devices == NULL);
+    CHECK(tern_regress_options_default().progress == NULL);
+    CHECK(tern_governor_options_default().policy == NULL);
+    CHECK(tern_pressure_options_default().call == NULL);
+    CHECK(tern_memory_options_default().events == 0);
+    CHECK(tern_profile_options_default().title == NULL);
+    CHECK(tern_metrics_options_default().points == 0);
+    CHECK(tern_trace_options_default().events_per_thread == 0);
+}

@@ -6,6 +6,7 @@
 
 #include <tern/tern.h>
 
+#include "gate.h"
 #include "harness.h"
 #include "lazy.h"
 
@@ -254,13 +255,6 @@ TEST(a_write_that_fails_leaves_its_memory_usable)
     tern_ctx_destroy(ctx);
 }
 
-static bool refuse(void *user, size_t bytes)
-{
-    (void)user;
-    (void)bytes;
-    return false;
-}
-
 TEST(a_copy_that_could_not_be_made_anew_is_not_given_out)
 {
     tern_ctx *ctx = open_ctx();
@@ -269,7 +263,7 @@ TEST(a_copy_that_could_not_be_made_anew_is_not_given_out)
         tern_tensor *t = tern_transpose(x, 0, 1);
         CHECK(holds(t, 4, (float[]){1, 3, 2, 4}));
         CHECK_OK(tern_fill_(x, 9));
-        tern_alloc_set_gate(refuse, NULL);
+        tern_alloc_set_gate(gate_refuse, NULL);
         const void *data = tern_data_f32(t);
         tern_alloc_set_gate(NULL, NULL);
         CHECK(!data || ((const float *)data)[0] == 9);

@@ -1,17 +1,11 @@
 /* DLPack in both forms and both directions: fields, lifetimes, and what is refused. */
+#include "gate.h"
 #include "harness.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 #include "tensor/dlpack.h"
-
-static uint64_t live_blocks(void)
-{
-    tern_alloc_stats stats;
-    tern_alloc_get_stats(&stats);
-    return stats.allocations - stats.frees;
-}
 
 /* A storage of 24 counting i32 values, and a view of it: rows backwards, every second column. */
 static void make_view(tern__type *type, tern__layout *layout, tern__storage **storage)
@@ -258,13 +252,6 @@ TEST(foreign_tensors_that_are_refused_stay_the_callers)
     CHECK_EQ(deleted, 0);
 }
 
-static bool refuse(void *user, size_t bytes)
-{
-    (void)user;
-    (void)bytes;
-    return false;
-}
-
 TEST(without_memory_nothing_changes_hands)
 {
     tern__type type;
@@ -274,7 +261,7 @@ TEST(without_memory_nothing_changes_hands)
     struct DLManagedTensor *older = NULL;
     deleted = 0;
     make_view(&type, &layout, &storage);
-    tern_alloc_set_gate(refuse, NULL);
+    tern_alloc_set_gate(gate_refuse, NULL);
     tern_status a = tern__dlpack_export(&type, &layout, storage, &managed);
     tern_status b = tern__dlpack_export_unversioned(&type, &layout, storage, &older);
     tern_status c = import(&m, &imported);

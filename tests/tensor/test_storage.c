@@ -1,4 +1,5 @@
 /* Storage: reference counts, borrowing, pools, mapped files and failing allocations. */
+#include "gate.h"
 #include "harness.h"
 
 #include <fcntl.h>
@@ -12,13 +13,6 @@
 #include "base/alloc.h"
 #include "tensor/files.h"
 #include "tensor/storage.h"
-
-static uint64_t live_blocks(void)
-{
-    tern_alloc_stats stats;
-    tern_alloc_get_stats(&stats);
-    return stats.allocations - stats.frees;
-}
 
 TEST(heap_storage_is_aligned_and_freed)
 {
@@ -144,13 +138,6 @@ TEST(borrowed_memory_is_dropped_once)
     tern__storage_release(s);
 }
 
-static bool refuse_after(void *user, size_t bytes)
-{
-    int *left = user;
-    (void)bytes;
-    return (*left)-- > 0;
-}
-
 TEST(refused_allocations_leak_nothing)
 {
     CHECK(files_write(files_path("refused"), "0123456789", 10));
@@ -159,9 +146,9 @@ TEST(refused_allocations_leak_nothing)
         tern__storage *s = NULL;
         void *seen[2] = {NULL, NULL};
         for (int kind = 0; kind < 4; kind++) {
-            int left = allowed;
+            gate g = {.countdown = allowed + 1, .for_ever = true};
             tern_status status;
-            tern_alloc_set_gate(refuse_after, &left);
+            tern_alloc_set_gate(gate_allow, &g);
             if (kind == 0)
                 status = tern__storage_create(NULL, 5000, 0, &s);
             else if (kind == 1)

@@ -2,11 +2,10 @@
 #include "model/file/stored.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/checked.h"
+#include "base/names.h"
 #include "base/status.h"
-#include "base/strbuf.h"
 #include "model/file/codec.h"
 
 static const tern_stored_info infos[TERN_STORED_COUNT] = {
@@ -21,23 +20,24 @@ const tern_stored_info *tern_stored_get(tern_stored stored)
     return stored != TERN_STORED_AS_IS && (unsigned)stored < TERN_STORED_COUNT ? &infos[stored] : NULL;
 }
 
+static const char *stored_at(void *user, int i, bool *untold)
+{
+    (void)user;
+    const tern_stored stored = (tern_stored)(TERN_STORED_AS_IS + 1 + i);
+    if (stored >= TERN_STORED_COUNT)
+        return NULL;
+    *untold = !tern_stored_keeps_ternary(stored);
+    return infos[stored].name;
+}
+
 tern_status tern_stored_parse(const char *name, tern_stored *out)
 {
-    TERN__FAIL_IF(!name || !out, TERN_INVALID_ARGUMENT, "stored_parse: an argument is NULL");
-    for (unsigned i = TERN_STORED_AS_IS + 1; i < TERN_STORED_COUNT; i++) {
-        if (strcasecmp(infos[i].name, name) == 0) {
-            *out = (tern_stored)i;
-            return TERN_OK;
-        }
-    }
-    tern__strbuf names = TERN__STRBUF_EMPTY;
-    for (unsigned i = TERN_STORED_AS_IS + 1; i < TERN_STORED_COUNT; i++)
-        if (tern_stored_keeps_ternary((tern_stored)i))
-            tern__strbuf_addf(&names, "%s%s", names.length ? ", " : "", infos[i].name);
-    tern_status status = tern__fail(TERN_NOT_FOUND, "'%s' is no type of tensors in files; try %s", name,
-                                    names.failed ? "f32" : names.text);
-    tern__strbuf_free(&names);
-    return status;
+    static const tern__name_list list = {
+        .what = "types of weights in files", .at = stored_at, .any_case = true};
+    int i = 0;
+    TERN_TRY(tern__name_find_in(&list, name, out ? &i : NULL));
+    *out = (tern_stored)(TERN_STORED_AS_IS + 1 + i);
+    return TERN_OK;
 }
 
 bool tern__stored_from_gguf(int32_t number, tern_stored *out)
