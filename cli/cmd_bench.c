@@ -1,9 +1,7 @@
 /* cmd_bench.c - `tern bench`: the verbs that measure. */
 #include "commands.h"
 
-static const command *const verbs[] = {
-    &cmd_bench_model,   &cmd_bench_ops,      &cmd_bench_graph,   &cmd_bench_alloc,
-    &cmd_bench_compile, &cmd_bench_transfer, &cmd_bench_threads, NULL};
+static const command *const verbs[] = {BENCH_VERBS(VERB_ROW) NULL};
 
 const command cmd_bench = {
     .name = "bench",

@@ -125,8 +125,7 @@ const command cmd_graph_check = {
 
 /* ---- the group ---------------------------------------------------------------------------------------------- */
 
-static const command *const verbs[] = {&cmd_graph_run, &cmd_graph_compile, &cmd_graph_print, &cmd_graph_check,
-                                       NULL};
+static const command *const verbs[] = {GRAPH_VERBS(VERB_ROW) NULL};
 
 const command cmd_graph = {
     .name = "graph",

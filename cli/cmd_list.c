@@ -62,12 +62,12 @@ static int fail_unknown_kind(const char *kind)
 static int fail_unknown_entry(const catalog *c, const char *name)
 {
     char buffer[128];
-    field_value row[MOST_FIELDS];
+    const char *other;
     text containing = {0};
     int n = 0;
-    for (int i = 0; strlen(name) >= 3 && c->row(i, row); i++)
-        if (strstr(row[0].text, name))
-            text_addf(&containing, "%s%s", n++ ? ", " : "", row[0].text);
+    for (int i = 0; strlen(name) >= 3 && (other = catalog_name(c, i)) != NULL; i++)
+        if (strstr(other, name))
+            text_addf(&containing, "%s%s", n++ ? ", " : "", other);
     if (n > 0) {
         int code =
             fail("no %s is called '%s'; with it in their names: %s", c->one, name, text_string(&containing));
@@ -75,8 +75,8 @@ static int fail_unknown_entry(const catalog *c, const char *name)
         return code;
     }
     suggestion s = suggestion_for(name);
-    for (int i = 0; c->row(i, row); i++)
-        suggestion_offer(&s, row[0].text);
+    for (int i = 0; (other = catalog_name(c, i)) != NULL; i++)
+        suggestion_offer(&s, other);
     return fail("no %s is called '%s'%s", c->one, name, suggestion_text(&s, "", buffer, sizeof buffer));
 }
 

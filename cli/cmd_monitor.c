@@ -294,7 +294,8 @@ const command cmd_monitor = {
     .answers = "  0  no check found a regression\n"
                "  1  one did\n"
                "  2  one found a critical regression\n"
-               "  3  it failed: a check did (status other than 0, 1 and 2), or the log cannot be written\n"
+               "  3  it failed: a check did (status other than 0, 1 and 2), or the log cannot\n"
+               "     be written\n"
                "  4  the command line is wrong; nothing was run",
     .run = run,
 };

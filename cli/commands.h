@@ -1,15 +1,60 @@
-/* commands.h - the verbs of the program, in files cmd_*.c and help.c. tern.c, cmd_graph.c and cmd_bench.c list them. */
+/* commands.h - the verbs of the program, in files cmd_*.c and help.c: X(name) stands for `cmd_name` there. */
 #ifndef TERN_CLI_COMMANDS_H
 #define TERN_CLI_COMMANDS_H
 
 #include "args.h"
 
-extern const command cmd_completion, cmd_demo, cmd_devices, cmd_graph, cmd_help, cmd_inspect, cmd_list,
-    cmd_run, cmd_version;
-extern const command cmd_graph_check, cmd_graph_compile, cmd_graph_print, cmd_graph_run;
-extern const command cmd_chat, cmd_convert, cmd_perplexity, cmd_synth, cmd_tokenize, cmd_train, cmd_tune;
-extern const command cmd_baseline, cmd_monitor, cmd_regress, cmd_report;
-extern const command cmd_bench, cmd_compare, cmd_memory, cmd_profile, cmd_bench_model, cmd_bench_ops,
-    cmd_bench_graph, cmd_bench_alloc, cmd_bench_compile, cmd_bench_transfer, cmd_bench_threads;
+/* Of `tern`, in the order in which help lists them. */
+#define PROGRAM_VERBS(X) \
+    X(demo)              \
+    X(run)               \
+    X(chat)              \
+    X(train)             \
+    X(perplexity)        \
+    X(tokenize)          \
+    X(graph)             \
+    X(tune)              \
+    X(bench)             \
+    X(compare)           \
+    X(profile)           \
+    X(memory)            \
+    X(baseline)          \
+    X(regress)           \
+    X(monitor)           \
+    X(report)            \
+    X(inspect)           \
+    X(convert)           \
+    X(synth)             \
+    X(list)              \
+    X(devices)           \
+    X(version)           \
+    X(completion)        \
+    X(help)
+
+/* Of `tern graph`. */
+#define GRAPH_VERBS(X) \
+    X(graph_run)       \
+    X(graph_compile)   \
+    X(graph_print)     \
+    X(graph_check)
+
+/* Of `tern bench`. */
+#define BENCH_VERBS(X) \
+    X(bench_model)     \
+    X(bench_ops)       \
+    X(bench_graph)     \
+    X(bench_alloc)     \
+    X(bench_compile)   \
+    X(bench_transfer)  \
+    X(bench_threads)
+
+#define VERB_DECLARATION(name) extern const command cmd_##name;
+PROGRAM_VERBS(VERB_DECLARATION)
+GRAPH_VERBS(VERB_DECLARATION)
+BENCH_VERBS(VERB_DECLARATION)
+#undef VERB_DECLARATION
+
+/* For arrays: static const command *const verbs[] = {PROGRAM_VERBS(VERB_ROW) NULL}; */
+#define VERB_ROW(name) &cmd_##name,
 
 #endif

@@ -6,12 +6,7 @@
 #include "commands.h"
 #include "term.h"
 
-static const command *const verbs[] = {
-    &cmd_demo,    &cmd_run,        &cmd_chat,    &cmd_train,   &cmd_perplexity, &cmd_tokenize, &cmd_graph,
-    &cmd_tune,    &cmd_bench,      &cmd_compare, &cmd_profile, &cmd_memory,     &cmd_baseline, &cmd_regress,
-    &cmd_monitor, &cmd_report,     &cmd_inspect, &cmd_convert, &cmd_synth,      &cmd_list,     &cmd_devices,
-    &cmd_version, &cmd_completion, &cmd_help,    NULL,
-};
+static const command *const verbs[] = {PROGRAM_VERBS(VERB_ROW) NULL};
 
 static const option options[] = {
     {"version", 'V', NULL, NULL, "print the version"},

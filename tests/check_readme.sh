@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The C programs shown in README.md (```c blocks with a main function) compile without a warning and run.
+# The C programs shown in README.md (```c blocks with a main function) compile without a warning and run; the verb shown in
+# docs/add-a-verb.md compiles with the headers of cli/.
 . "$(dirname "$0")/harness.sh"
 
 [ -f "$root/README.md" ] || { skip README.md "there is none yet"; finish; }
@@ -21,5 +22,10 @@ for source in "$scratch"/block_*.c; do
     check "$name runs" "$scratch/program"
 done
 [ "$programs" -gt 0 ] || fail README.md "shows no C program (a \`\`\`c block with a main function)"
+
+awk '/^```c$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$root/docs/add-a-verb.md" >"$scratch/cmd_shown.c"
+check "docs/add-a-verb.md shows a verb" grep -q '^const command cmd_' "$scratch/cmd_shown.c"
+check "docs/add-a-verb.md, its verb compiles" "$cc" -std=gnu17 -Wall -Wextra -Werror -fsyntax-only -I "$root/include" -I "$root/cli" \
+    "$scratch/cmd_shown.c"
 
 finish

@@ -3,9 +3,9 @@
 # writes to stdout and stderr and its exit status must be exactly what NAME.stdout, NAME.stderr and NAME.exit say (a
 # missing file means nothing written, or status 0).
 #
-#   TERN_BIN=build/tern tests/cli/test_cli.sh [TEXT]     only the cases whose name contains TEXT
-#   UPDATE=1 tests/cli/test_cli.sh                       rewrite what is expected; review the diff
-#   TERN_CLI_EVERY=4 tests/cli/test_cli.sh               each fourth case: for builds that are many times slower
+#   TERN_BIN=build/tern bash tests/cli/test_cli.sh [TEXT]     only the cases whose name contains TEXT
+#   UPDATE=1 bash tests/cli/test_cli.sh                     rewrite what is expected; review the diff
+#   TERN_CLI_EVERY=4 bash tests/cli/test_cli.sh             each fourth case: for builds that are many times slower
 #
 # A case may use: `tern`; $GRAPHS, the folder of example graphs; and the functions of lib.sh. A case that cannot be run
 # here calls `skip REASON`.
@@ -13,6 +13,7 @@
 
 here=$(cd "$(dirname "$0")" && pwd)
 program=${TERN_BIN:-$build/tern}
+[[ $program = /* ]] || program=$PWD/$program # cases run elsewhere
 update=${UPDATE:-${TERN_GOLDEN_UPDATE:-}}
 only=${1:-}
 
