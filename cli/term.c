@@ -262,8 +262,10 @@ void term_init(int count, char *const *words)
     given = words + (count > 0);
     n_given = count > 0 ? count - 1 : 0;
     signal(SIGPIPE, SIG_DFL); /* a parent may have it ignored; a closed pipe ends the program, quietly */
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow (ulimit -f) is an error like a full disk, and what was begun is removed */
-    setlocale(LC_CTYPE, "");  /* characters only: numbers keep their point */
+    signal(
+        SIGXFSZ,
+        SIG_IGN); /* a file that may not grow (ulimit -f) is an error like a full disk, and what was begun is removed */
+    setlocale(LC_CTYPE, ""); /* characters only: numbers keep their point */
     const char *charset = nl_langinfo(CODESET);
     utf8 = charset && (strcmp(charset, "UTF-8") == 0 || strcmp(charset, "utf8") == 0);
     terminal = isatty(STDOUT_FILENO);
