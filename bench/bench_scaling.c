@@ -123,20 +123,32 @@ static tern_status time_jobs(const bench *b, job jobs[THINGS], double *scaling, 
     return TERN_OK;
 }
 
-/* Where registers alone had no two cores, something else had one of them, and the shape is timed again. That is asked of the probe,
- * never of the program, and the last try counts. */
+typedef struct scaling {
+    const bench *b;
+    job *jobs;
+    double program, probe; /* two threads / one */
+} scaling;
+
+static tern_status run_rounds(void *user, double *probe)
+{
+    scaling *s = user;
+    TERN_TRY(time_jobs(s->b, s->jobs, &s->program, &s->probe));
+    *probe = s->probe;
+    return TERN_OK;
+}
+
+/* The aim is 1.8, so the probe is to have as much. A figure without is shown all the same, with the probe's beside it. */
 static tern_status time_again(bench *b, kind of, int64_t m, int64_t n, int64_t k, job jobs[THINGS])
 {
-    enum { TRIES = 3 };
-    const double two_cores = 1.8;
-    double scaling, probe = 0;
-    for (int i = 0; i < TRIES && probe < two_cores; i++)
-        TERN_TRY(time_jobs(b, jobs, &scaling, &probe));
-    printf("%-16s %5lld x %5lld x %5lld  two threads / one: %.2f; registers alone %.2f\n", names[of],
-           (long long)m, (long long)n, (long long)k, scaling, probe);
-    if (scaling < b->worst[of]) {
-        b->worst[of] = scaling;
-        b->probe[of] = probe;
+    scaling s = {.b = b, .jobs = jobs};
+    bool undisturbed;
+    TERN_TRY(tern__time_undisturbed(run_rounds, &s, 1.8, &undisturbed));
+    printf("%-16s %5lld x %5lld x %5lld  two threads / one: %.2f; registers alone %.2f%s\n", names[of],
+           (long long)m, (long long)n, (long long)k, s.program, s.probe,
+           s.probe < TERN__TWO_CORES ? ", which lost a core" : "");
+    if (s.program < b->worst[of]) {
+        b->worst[of] = s.program;
+        b->probe[of] = s.probe;
     }
     return TERN_OK;
 }

@@ -80,12 +80,14 @@ bool tern__cost_is_stated(tern__opcode op)
     return kinds[op] < TERN__COST_COUNT;
 }
 
-/* What a product's weights are: a packed form does not tell by its type. */
+/* What a product's weights are: a packed form whose type does not tell has an attribute that does. */
 static tern_dtype weight_of(tern__opcode op, const tern__attr *attrs, const tern__type *weight)
 {
-    return op == TERN__OP_packed_linear   ? (tern_dtype)attrs[TERN__ATTR_packed_linear_dtype].i
-           : op == TERN__OP_packed_matmul ? TERN_F32
-                                          : weight->dtype;
+    const tern__op *row = &tern__ops[op];
+    for (int i = 0; tern__op_is_packed(op) && i < row->n_attrs; i++)
+        if (row->attrs[i].kind == TERN__ATTR_DTYPE)
+            return (tern_dtype)attrs[i].i;
+    return weight->dtype;
 }
 
 static tern__cost kind_of_product(tern__opcode op, const tern__attr *attrs, const tern__type *weight)

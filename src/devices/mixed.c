@@ -25,8 +25,7 @@ static bool is_packed(const tern__call *call)
     tern__opcode op = tern__op_code(call->op);
     if (op == TERN__OP_fused)
         op = call->attrs[TERN__ATTR_fused_body].region->ops[0].op;
-    return op == TERN__OP_packed_matmul || op == TERN__OP_packed_linear || op == TERN__OP_packed_gather ||
-           op == TERN__OP_packed_ternary_matmul;
+    return tern__op_is_packed(op);
 }
 
 /* What both can run is told by whoever decides; else the device is asked first, and the CPU what only it can run. */

@@ -36,6 +36,8 @@ enum {
     TERN__SOURCE = 1 << 6,   /* no operands, takes the context                                             */
     TERN__INTERNAL = 1 << 7, /* made by passes: no function records it; such rows stand last               */
     TERN__AT_MOST = 1 << 8,  /* how much work it is depends on data: its cost is the most it can be        */
+    TERN__PRODUCT = 1 << 9,  /* operand 0 times the weights in operand 1: a region may begin with it       */
+    TERN__PACKED = 1 << 10,  /* reads a constant as the target packed it, which no other target can        */
 };
 
 typedef struct tern__attr_spec {
@@ -103,6 +105,22 @@ const tern__op *tern__op_find(const char *name, size_t length);
 static inline tern__opcode tern__op_code(const tern__op *op)
 {
     return (tern__opcode)(op - tern__ops);
+}
+
+static inline bool tern__op_is_product(tern__opcode op)
+{
+    return (tern__ops[op].flags & TERN__PRODUCT) != 0;
+}
+
+static inline bool tern__op_is_packed(tern__opcode op)
+{
+    return (tern__ops[op].flags & TERN__PACKED) != 0;
+}
+
+/* A product as it was recorded: its weights lie as their type says, and may be joined and packed. */
+static inline bool tern__op_is_plain_product(tern__opcode op)
+{
+    return tern__op_is_product(op) && !tern__op_is_packed(op);
 }
 
 /* Number of results of a call: the row's, or that of attribute `sizes` or of the body. */

@@ -214,12 +214,6 @@ tern__call tern__region_call(const tern__region *r, int i, const tern__type *in[
                         .out = (tern__type *)&r->types[op->out]};
 }
 
-bool tern__op_is_product(tern__opcode op)
-{
-    return op == TERN__OP_matmul || op == TERN__OP_packed_matmul || op == TERN__OP_ternary_matmul ||
-           op == TERN__OP_packed_ternary_matmul || op == TERN__OP_linear || op == TERN__OP_packed_linear;
-}
-
 bool tern__region_has_product(const tern__region *r)
 {
     return r->n_ops > 0 && tern__op_is_product(r->ops[0].op);

@@ -89,8 +89,7 @@ bool tern__region_equal(const tern__region *a, const tern__region *b);
 /* Everything that is said above; `in` are the operand types of the fused node. */
 tern_status tern__region_check(const tern__region *region, int n_in, const tern__type *const *in);
 
-/* Can the op be the product of a region, and has this region one? */
-bool tern__op_is_product(tern__opcode op);
+/* Does it begin with a product? */
 bool tern__region_has_product(const tern__region *region);
 
 /* Is operand `operand` read by any op but the product? */

@@ -93,3 +93,14 @@ double tern__turns_ratio(const double *samples, const tern__turns *turns, int ro
         ratios[r] = samples[a * turns->rounds + r] / samples[b * turns->rounds + r];
     return tern__stats_of(ratios, rounds).median;
 }
+
+tern_status tern__time_undisturbed(tern__rounds_run run, void *user, double least, bool *undisturbed)
+{
+    *undisturbed = false;
+    for (int i = 0; i < TERN__TRIES && !*undisturbed; i++) {
+        double scaling = 0;
+        TERN_TRY(run(user, &scaling));
+        *undisturbed = !(scaling < least);
+    }
+    return TERN_OK;
+}

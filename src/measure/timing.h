@@ -5,6 +5,7 @@
 #ifndef TERN_MEASURE_TIMING_H
 #define TERN_MEASURE_TIMING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <tern/status.h>
@@ -49,5 +50,17 @@ tern_status tern__time_turns(const tern__thing *things, int n, const tern__turns
 
 /* Of such samples: the median over the rounds of (time of thing a / time of thing b in the same round). */
 double tern__turns_ratio(const double *samples, const tern__turns *turns, int rounds, int a, int b);
+
+/* What a second thread gives to a probe on registers at least, where nobody else has one of the two cores. */
+#define TERN__TWO_CORES 1.7
+enum { TERN__TRIES = 3 };
+
+/* Things timed beside such a probe, whose `*scaling` is two threads / one in the same rounds; NAN: there is one thread. */
+typedef tern_status (*tern__rounds_run)(void *user, double *scaling);
+
+/* Runs the rounds again, TERN__TRIES times at most, until the probe had `least`: what else runs has a core for a while, and things
+ * that were timed then say nothing. That is asked of the probe, never of the things, and the last try counts, so that trying
+ * cannot raise a figure. *undisturbed: whether the probe had it then; if not, there is no figure for two threads. */
+tern_status tern__time_undisturbed(tern__rounds_run run, void *user, double least, bool *undisturbed);
 
 #endif

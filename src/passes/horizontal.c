@@ -50,7 +50,7 @@ static int column_axis(const tern__gnode *node)
 
 static bool is_candidate(const joiner *j, const tern__gnode *node)
 {
-    if (node->op != TERN__OP_matmul && node->op != TERN__OP_ternary_matmul && node->op != TERN__OP_linear)
+    if (!tern__op_is_plain_product(node->op))
         return false;
     if (node->n_in > 2)
         return false; /* scales of blocks would have to be joined as well */
@@ -306,9 +306,7 @@ tern_status tern__pass_horizontal(tern__compilation *c)
     tern__op_set present;
     bool any = false;
     tern__ops_present(c->graph, &present);
-    if (!tern__op_in(&present, TERN__OP_constant) ||
-        (!tern__op_in(&present, TERN__OP_matmul) && !tern__op_in(&present, TERN__OP_ternary_matmul) &&
-         !tern__op_in(&present, TERN__OP_linear)))
+    if (!tern__op_in(&present, TERN__OP_constant) || !tern__op_flag_in(&present, TERN__PRODUCT))
         return TERN_OK;
     joiner j = {.c = c, .g = c->graph};
     TERN_TRY(find_groups(&j, &any));

@@ -54,11 +54,6 @@ enum {
     PIECE = 8 << 20,
 };
 
-static bool is_product(const tern__gnode *node)
-{
-    return node->op == TERN__OP_matmul || node->op == TERN__OP_ternary_matmul || node->op == TERN__OP_linear;
-}
-
 /* The operand of a node that may be packed. */
 static uint32_t packed_operand(const tern__gnode *node)
 {
@@ -112,7 +107,7 @@ static bool is_packed_anyway(const tern__compilation *c, const tern_graph *g, te
     tern__storage_release(made);
     for (tern__id n = 0; n < g->n_nodes && !found; n++) {
         const tern__gnode *node = &g->nodes[n];
-        found = is_product(node) && node->in[1] == value && packable(c, g, node, &other) &&
+        found = tern__op_is_plain_product(node->op) && node->in[1] == value && packable(c, g, node, &other) &&
                 same_packing(&other, packing);
     }
     return found;
@@ -312,7 +307,7 @@ static void note_unpacked(tern__compilation *c)
     for (tern__id n = 0; c->log && c->target->packing && n < g->n_nodes; n++) {
         const tern__gnode *node = &g->nodes[n];
         char value[TERN__VALUE_TEXT];
-        if (!is_product(node) || tern__constant_of(g, node->in[1]))
+        if (!tern__op_is_plain_product(node->op) || tern__constant_of(g, node->in[1]))
             continue;
         const tern__gnode *maker = &g->nodes[g->values[node->in[1]].node];
         tern__value_text(c, g, node->in[1], value);

@@ -302,6 +302,14 @@ void tern__ops_present(const tern_graph *g, tern__op_set *out)
         out->bits[g->nodes[n].op / 64] |= (uint64_t)1 << (g->nodes[n].op % 64);
 }
 
+bool tern__op_flag_in(const tern__op_set *set, unsigned flag)
+{
+    for (int op = 0; op < TERN__OP_COUNT; op++)
+        if (tern__ops[op].flags & flag && tern__op_in(set, (tern__opcode)op))
+            return true;
+    return false;
+}
+
 const char *tern__value_text(const tern__compilation *c, const tern_graph *g, tern__id value,
                              char buffer[TERN__VALUE_TEXT])
 {

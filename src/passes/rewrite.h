@@ -108,6 +108,9 @@ static inline bool tern__op_in(const tern__op_set *set, tern__opcode op)
     return set->bits[op / 64] >> (op % 64) & 1;
 }
 
+/* Has any of them the flag (op.h)? */
+bool tern__op_flag_in(const tern__op_set *set, unsigned flag);
+
 /* What the value is called in every graph that is printed, "%x" or "%12", for notes; the buffer is the caller's. Nothing, if
  * nobody listens. */
 enum { TERN__VALUE_TEXT = TERN__MAX_NAME + 32 };

@@ -755,8 +755,7 @@ TEST(random_calls_are_answered)
     /* The generator must hit: ops with related operands may stay without luck, most may not, and packed constants
      * have shapes that nobody guesses. */
     for (int op = 0; op < TERN__OP_COUNT; op++)
-        barren += accepted[op] == 0 && op != TERN__OP_packed_matmul && op != TERN__OP_packed_ternary_matmul &&
-                  op != TERN__OP_packed_linear && op != TERN__OP_packed_gather;
+        barren += accepted[op] == 0 && !tern__op_is_packed((tern__opcode)op);
     if (barren > 8)
         for (int op = 0; op < TERN__OP_COUNT; op++)
             if (accepted[op] == 0)

@@ -88,7 +88,29 @@ TEST(flags_fit_together)
             CHECK(op->min_in == 2 && op->max_in == 2);
         if (f & (TERN__VIEW | TERN__ELEMENTWISE | TERN__WRITES))
             CHECK(op->n_out == 1 && op->min_in >= 1);
+        /* Regions, and what joins, packs and places products, read operand 0 by rows and operand 1 as weights. */
+        if (f & (TERN__PRODUCT | TERN__PACKED))
+            CHECK(op->n_out == 1 && op->min_in == 2);
+        /* No function records what a target packs: the name says whose form it is, and the flag says so to everybody who asks. */
+        if (f & TERN__PACKED)
+            CHECK(f & TERN__INTERNAL);
+        CHECK_EQ((f & TERN__PACKED) != 0, strncmp(op->name, "packed_", 7) == 0);
     }
+}
+
+/* A packed form is a product if what it was made of is one. */
+TEST(packed_forms_are_what_they_were_made_of)
+{
+    int found = 0;
+    for (int i = 0; i < TERN__OP_COUNT; i++)
+        if (tern__op_is_packed((tern__opcode)i)) {
+            const char *plain = tern__ops[i].name + strlen("packed_");
+            const tern__op *from = tern__op_find(plain, strlen(plain));
+            CHECK(from && tern__op_is_product(tern__op_code(from)) == tern__op_is_product((tern__opcode)i));
+            CHECK(from && !tern__op_is_packed(tern__op_code(from)));
+            found++;
+        }
+    CHECK(found >= 4);
 }
 
 TEST(attributes_are_sound)

@@ -422,3 +422,41 @@ TEST(kinds_have_names)
     CHECK_STR(tern_limit_name(TERN_LIMIT_INT8_DOT), "int8_dot");
     CHECK_STR(tern_limit_name((tern_limit_kind)99), "unknown");
 }
+
+/* ---- rounds whose probe lost a core ---- */
+
+typedef struct probe_says {
+    double scaling[TERN__TRIES + 1];
+    int runs, failing; /* the run that fails, counted from 1; 0: none */
+} probe_says;
+
+static tern_status say(void *user, double *scaling)
+{
+    probe_says *p = user;
+    *scaling = p->scaling[p->runs++];
+    return p->runs == p->failing ? tern__fail(TERN_INTERNAL, "planted") : TERN_OK;
+}
+
+TEST(rounds_are_made_again_while_the_probe_lacks_a_core)
+{
+    bool undisturbed = false;
+    probe_says settles = {.scaling = {1.23, 1.69, 1.71, 2}};
+    CHECK_OK(tern__time_undisturbed(say, &settles, TERN__TWO_CORES, &undisturbed));
+    CHECK_EQ(settles.runs, 3);
+    CHECK(undisturbed);
+    probe_says at_once = {.scaling = {1.9, 1, 1, 1}};
+    CHECK_OK(tern__time_undisturbed(say, &at_once, TERN__TWO_CORES, &undisturbed));
+    CHECK_EQ(at_once.runs, 1);
+    CHECK(undisturbed);
+    probe_says never = {.scaling = {1, 1.2, 1.4, 2}};
+    CHECK_OK(tern__time_undisturbed(say, &never, TERN__TWO_CORES, &undisturbed));
+    CHECK_EQ(never.runs, TERN__TRIES);
+    CHECK(!undisturbed);
+    probe_says one_thread = {.scaling = {NAN}};
+    CHECK_OK(tern__time_undisturbed(say, &one_thread, TERN__TWO_CORES, &undisturbed));
+    CHECK_EQ(one_thread.runs, 1);
+    CHECK(undisturbed);
+    probe_says fails = {.scaling = {1, 1, 2}, .failing = 2};
+    CHECK_STATUS(tern__time_undisturbed(say, &fails, TERN__TWO_CORES, &undisturbed), TERN_INTERNAL);
+    CHECK_EQ(fails.runs, 2);
+}

@@ -380,8 +380,7 @@ TEST(weights_are_packed_by_who_reads_them)
         const tern_graph *g = &program->compiled->graph;
         for (uint32_t i = 0; i < plan->n_steps; i++) {
             const tern__step *step = &plan->steps[i];
-            if (step->op != TERN__OP_packed_matmul && step->op != TERN__OP_packed_linear &&
-                step->op != TERN__OP_packed_ternary_matmul)
+            if (!tern__op_is_product(step->op) || !tern__op_is_packed(step->op))
                 continue;
             const tern__gnode *node = &g->nodes[step->node];
             const tern__buffer y = {.type = &g->values[node->out].type};

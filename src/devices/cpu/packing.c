@@ -145,6 +145,14 @@ static const struct packable {
     {TERN__OP_ternary_matmul, TERN__OP_packed_ternary_matmul, ternary_packing, pack_ternary},
 };
 
+enum {
+    PACKED = 0
+#define TERN_OP(name, in, out, attrs, shape, dtype, flags, ...) +(((flags)&TERN__PACKED) != 0)
+#include "graph/ops.def"
+#undef TERN_OP
+};
+_Static_assert(TERN__COUNT(packables) == PACKED, "ops.def has a packed form that nothing is packed for");
+
 bool tern__cpu_packing(const tern__call *call, uint32_t isa_mask, tern__packing *out)
 {
     for (size_t i = 0; i < TERN__COUNT(packables); i++)

@@ -206,6 +206,14 @@ static const struct product {
     {TERN__OP_packed_ternary_matmul, choose_ternary, always_hands_on, ternary_rows},
 };
 
+enum {
+    PRODUCTS = 0
+#define TERN_OP(name, in, out, attrs, shape, dtype, flags, ...) +(((flags)&TERN__PRODUCT) != 0)
+#include "graph/ops.def"
+#undef TERN_OP
+};
+_Static_assert(TERN__COUNT(products) == PRODUCTS, "ops.def has a product that has no row here");
+
 /* NULL: no product. */
 static const struct product *product_of(const tern__call *call)
 {
