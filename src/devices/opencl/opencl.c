@@ -238,7 +238,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     d->cache = copy_text(options->cache);
     d->dump = copy_text(options->dump);
     if (strstr(facts.driver, "Portable Computing Language"))
-        d->driver_files = copy_text(options->driver_files);
+        d->driver_files = tern__ocl_driver_files(options);
     if (d->driver_files)
         tern__ocl_sweep_driver_files(d->driver_files);
     d->least_room = LEAST_ROOM;
