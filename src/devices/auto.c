@@ -17,8 +17,8 @@ typedef struct member {
 
 struct tern__device {
     tern__device_costs host_costs;
-    tern__placing alone; /* of the CPU's own plans */
-    tern__target target; /* the CPU's, with rivals */
+    tern__prediction alone; /* of the CPU's own plans */
+    tern__target target;    /* the CPU's, with rivals */
     int n;
     member members[TERN__AUTO_MOST];
     const tern__target *rivals[TERN__AUTO_MOST];
@@ -30,15 +30,15 @@ struct tern__code {
     tern__code *code;
 };
 
-static double host_step_ns(const tern__placing *placing, const tern__call *call, bool on_device)
+static double host_step_ns(const tern__prediction *prediction, const tern__call *call, bool on_device)
 {
-    const tern__device *d = placing->data;
+    const tern__device *d = prediction->data;
     return on_device ? -1 : tern__cost_of_call(&d->host_costs, call);
 }
 
-static double no_border_ns(const tern__placing *placing, double bytes)
+static double no_border_ns(const tern__prediction *prediction, double bytes)
 {
-    (void)placing;
+    (void)prediction;
     (void)bytes;
     return 0;
 }
@@ -73,14 +73,14 @@ tern_status tern__auto_create(const tern__device_options *options, const tern__t
     d->host_costs = *host_costs;
     d->target = *host;
     d->target.name = TERN__DEVICE_AUTO;
-    d->alone = (tern__placing){.step_ns = host_step_ns,
-                               .border_ns = no_border_ns,
-                               .partition_ns = {tern__cost_ns(host_costs, TERN__COST_partition, 0), 0},
-                               .alone = true,
-                               .data = d};
+    d->alone = (tern__prediction){.step_ns = host_step_ns,
+                                  .border_ns = no_border_ns,
+                                  .partition_ns = {tern__cost_ns(host_costs, TERN__COST_partition, 0), 0},
+                                  .alone = true,
+                                  .data = d};
     for (int i = 0; i < n && d->n < TERN__AUTO_MOST; i++)
         open_member(d, options, host, &members[i]);
-    d->target.placing = &d->alone;
+    d->target.prediction = &d->alone;
     d->target.rivals = d->rivals;
     d->target.n_rivals = d->n;
     *out = d->n > 0 ? d : NULL;

@@ -1,6 +1,6 @@
 /* auto.h - the device `auto`: every device of this machine that was measured (costs.h), behind one table. A plan uses the CPU and at most
  * one of them; which, and for which steps, is decided when it is compiled: the graph is compiled for the CPU alone and for the CPU with
- * each of them (tern__target.rivals), each time with the steps where they are predicted to be fastest (passes/placing.c), and the plan
+ * each of them (tern__target.rivals), each time with the steps where they are predicted to be fastest (passes/assign.c), and the plan
  * with the least predicted time is kept.
  *
  * It is no row of devices.def, because it is nothing that computes: a word for a choice. */

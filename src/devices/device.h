@@ -39,10 +39,13 @@ typedef struct tern__device_options {
     const char *cache;            /* folder where what was built is kept between processes; NULL: nowhere */
     const char *dump;             /* folder that generated sources are written to; NULL: nowhere */
     bool background;              /* threads of its own make way for others */
-    int functions; /* may it call a compiler of the system's for functions of its own? 1: yes, -1: none are
-                                   * to be compiled, 0: only where no such compiler is needed */
     size_t memory; /* bytes of its own that it may use, and keep for later; 0: as many as there are */
-    const char *driver_files; /* folder that its driver writes to whatever `cache` is; NULL: none is known */
+    /* What the environment says to a device by a variable that is its own: the value, or NULL; a switch as 1, -1, or 0 where
+     * nothing was said. Which there are is listed in runtime/options_env.c. NULL: nobody is asked. */
+    const char *(*setting)(const char *name);
+    int (*switched)(const char *name);
+    const char *
+        user_cache; /* folder where the user's programs keep files that can be made again; NULL: there is none */
 } tern__device_options;
 
 /* Whom to ask whether a run shall go on, from any thread. */

@@ -113,15 +113,15 @@ static tern_status pack(const tern__target *target, const tern__packing *packing
 
 /* ---- by predicted times ---- */
 
-static double step_ns(const tern__placing *placing, const tern__call *call, bool on_device)
+static double step_ns(const tern__prediction *prediction, const tern__call *call, bool on_device)
 {
-    const tern__mixed *m = placing->data;
+    const tern__mixed *m = prediction->data;
     return tern__cost_of_call(on_device ? m->device_costs : m->host_costs, call);
 }
 
-static double border_ns(const tern__placing *placing, double bytes)
+static double border_ns(const tern__prediction *prediction, double bytes)
 {
-    const tern__mixed *m = placing->data;
+    const tern__mixed *m = prediction->data;
     return bytes > 0 ? tern__cost_ns(m->device_costs, TERN__COST_border, bytes) : 0;
 }
 
@@ -175,10 +175,10 @@ void tern__mixed_place(tern__mixed *m, const tern__target *host, const tern__dev
     m->target = target_of(m);
     m->target.packing = host->packing ? packing_placed : NULL;
     m->target.pack = host->pack ? pack_placed : NULL;
-    m->placing = (tern__placing){.step_ns = step_ns,
-                                 .border_ns = border_ns,
-                                 .partition_ns = {tern__cost_ns(host_costs, TERN__COST_partition, 0),
-                                                  tern__cost_ns(device_costs, TERN__COST_partition, 0)},
-                                 .data = m};
-    m->target.placing = &m->placing;
+    m->prediction = (tern__prediction){.step_ns = step_ns,
+                                       .border_ns = border_ns,
+                                       .partition_ns = {tern__cost_ns(host_costs, TERN__COST_partition, 0),
+                                                        tern__cost_ns(device_costs, TERN__COST_partition, 0)},
+                                       .data = m};
+    m->target.prediction = &m->prediction;
 }

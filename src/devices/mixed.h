@@ -15,13 +15,13 @@ typedef struct tern__mixed {
     int n_told;
     /* Of placement by predicted times, where nothing is fallback; else NULL. */
     const tern__device_costs *host_costs, *device_costs;
-    tern__placing placing;
+    tern__prediction prediction;
 } tern__mixed;
 
 /* `mixed` stays where it is as long as its target is used. */
 void tern__mixed_init(tern__mixed *mixed, const tern__target *host, const tern__target *device,
                       bool fallback);
-/* The same for steps that run wherever `placing` of the target says: by what both were measured at. Constants are packed
+/* The same for steps that run wherever `prediction` of the target says: by what both were measured at. Constants are packed
  * for the CPU where a product is predicted to be faster there. The costs stay too. */
 void tern__mixed_place(tern__mixed *mixed, const tern__target *host, const tern__device_costs *host_costs,
                        const tern__target *device, const tern__device_costs *device_costs);

@@ -64,15 +64,15 @@ typedef struct tern__packing {
 } tern__packing;
 
 /* Predicted times, by which it is decided where the steps of a plan run. */
-typedef struct tern__placing {
+typedef struct tern__prediction {
     /* Of a call as one step, in ns, on the device or on the CPU; < 0: nothing is known about its kind there. */
-    double (*step_ns)(const struct tern__placing *placing, const tern__call *call, bool on_device);
+    double (*step_ns)(const struct tern__prediction *prediction, const tern__call *call, bool on_device);
     /* Of bytes that go to the device, or come back, at the borders of a partition. */
-    double (*border_ns)(const struct tern__placing *placing, double bytes);
+    double (*border_ns)(const struct tern__prediction *prediction, double bytes);
     double partition_ns[2]; /* what a partition costs beside its steps and borders: the CPU's, the device's */
     bool alone;             /* there is no device: nothing is decided, only predicted */
     const void *data;       /* the owner's */
-} tern__placing;
+} tern__prediction;
 
 /* Of a target of two: who may be chosen. */
 typedef enum tern__side { TERN__SIDE_ANY, TERN__SIDE_HOST, TERN__SIDE_DEVICE } tern__side;
@@ -112,7 +112,7 @@ typedef struct tern__target {
     tern_status (*pack)(const struct tern__target *target, const tern__packing *packing,
                         const tern__buffer *constant, void *to);
     /* Who of the two runs each step is decided by these; NULL: what `choose` says at once. */
-    const tern__placing *placing;
+    const tern__prediction *prediction;
     tern__side side; /* asked of `choose` by whoever decides */
     /* What a graph may be compiled for instead: of all plans the one that is predicted to take the least time is kept. */
     const struct tern__target *const *rivals; /* (n_rivals) */

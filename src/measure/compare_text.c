@@ -69,7 +69,9 @@ void tern__text_look(int64_t n, const float *first, const float *other, tern_dev
     const int32_t theirs = likeliest(first, n), own = likeliest(other, n);
     for (int64_t i = 0; i < n; i++) {
         const double apart = fabs((double)first[i] - (double)other[i]);
-        out->difference = apart <= out->difference ? out->difference : apart; /* NaN stays */
+        if (!(apart <= out->difference) &&
+            !isnan(out->difference)) /* what is no number is as far as can be */
+            out->difference = apart;
     }
     if (own == theirs) {
         out->tokens++;

@@ -21,8 +21,8 @@ typedef struct program {
     tern_program *program;
     tern_exec *exec;
     int n_in, n_out;
-    int inputs
-        [N_INPUTS]; /* (n_in) which of them each is: a program lists them in the order in which it meets them */
+    tern_tensor
+        *inputs[N_INPUTS]; /* (n_in) the session's arrays, in the order in which the program meets them */
 } program;
 
 struct tern_session {
@@ -39,7 +39,7 @@ struct tern_session {
     tern_tensor **cache[TERN__CACHE_COUNT]; /* (layers) states; those of scales: NULL unless keys are int8 */
     program *programs;
     size_t n_programs, cap_programs;
-    int64_t *tokens, *slot_of, *positions, *wanted; /* (batch) of the chunk under way */
+    int64_t *given[N_INPUTS]; /* (batch) of the chunk under way: programs read them where they are */
 };
 
 enum { MOST_BATCH = 65536 };
@@ -101,13 +101,12 @@ static tern_status allocate(tern_session *s)
         s->cache[k] = tern__alloc_zero(layers, sizeof *s->cache[k]);
         caches = caches && s->cache[k];
     }
-    s->tokens = tern__alloc_zero(batch, sizeof *s->tokens);
-    s->slot_of = tern__alloc_zero(batch, sizeof *s->slot_of);
-    s->positions = tern__alloc_zero(batch, sizeof *s->positions);
-    s->wanted = tern__alloc_zero(batch, sizeof *s->wanted);
-    return caches && s->tokens && s->slot_of && s->positions && s->wanted
-               ? TERN_OK
-               : tern__out_of_memory(batch * sizeof *s->tokens);
+    bool arrays = true;
+    for (int k = 0; k < N_INPUTS; k++) {
+        s->given[k] = tern__alloc_aligned(batch * sizeof *s->given[k], 64);
+        arrays = arrays && s->given[k];
+    }
+    return caches && arrays ? TERN_OK : tern__out_of_memory(batch * sizeof *s->given[0]);
 }
 
 tern_status tern__session_options_resolve(const tern__hparams *h, const tern_session_options *options,
@@ -174,23 +173,28 @@ tern_status tern_session_create(tern_model *model, const tern_session_options *o
     return tern__session_create(model, options, record_logits, NULL, out);
 }
 
+static void free_program(program *p)
+{
+    tern_exec_free(p->exec);
+    for (int i = 0; i < N_INPUTS; i++)
+        tern_release(p->inputs[i]);
+    tern_program_free(p->program);
+}
+
 void tern_session_free(tern_session *session)
 {
     if (!session)
         return;
-    for (size_t i = 0; i < session->n_programs; i++) {
-        tern_exec_free(session->programs[i].exec);
-        tern_program_free(session->programs[i].program);
-    }
+    for (size_t i = 0; i < session->n_programs; i++)
+        free_program(&session->programs[i]);
     for (int k = 0; k < TERN__CACHE_COUNT; k++) {
         for (int64_t i = 0; session->cache[k] && i < session->model->h.layers; i++)
             tern_release(session->cache[k][i]);
         tern__free(session->cache[k]);
     }
-    void *blocks[] = {session->programs, session->tokens, session->slot_of, session->positions,
-                      session->wanted};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-        tern__free(blocks[i]);
+    for (int k = 0; k < N_INPUTS; k++)
+        tern__free(session->given[k]);
+    tern__free(session->programs);
     tern__free(session);
 }
 
@@ -310,8 +314,25 @@ static tern_status compile_rows(tern_session *s, program *p)
     return tern_compile(ctx, n, outputs, NULL, &s->compile, &p->program);
 }
 
+/* One of the session's arrays as an input. */
+static tern_status make_input(const tern_session *s, const program *p, int k, tern_tensor **out)
+{
+    tern_status status = TERN_OK;
+    TERN_SCOPE(s->model->ctx) {
+        tern_tensor *t =
+            tern_borrow(s->model->ctx, TERN_I64, 1, (int64_t[]){k == WANTED ? p->info.wanted : p->info.rows},
+                        NULL, s->given[k], NULL, NULL);
+        status = tern_status_of(t);
+        if (status == TERN_OK) {
+            tern_keep(t);
+            *out = t;
+        }
+    }
+    return status;
+}
+
 /* Which input is which. What a session records may read others, which nobody would give it: TERN_UNSUPPORTED. */
-static tern_status find_inputs(program *p)
+static tern_status find_inputs(const tern_session *s, program *p)
 {
     tern_program_info info;
     tern_program_get_info(p->program, &info);
@@ -326,7 +347,7 @@ static tern_status find_inputs(program *p)
         while (k < N_INPUTS && strcmp(port.name, input_names[k]) != 0)
             k++;
         TERN__FAIL_IF(k == N_INPUTS, TERN_UNSUPPORTED, "session: the program has an input '%s'", port.name);
-        p->inputs[i] = k;
+        TERN_TRY(make_input(s, p, k, &p->inputs[i]));
     }
     return TERN_OK;
 }
@@ -342,14 +363,13 @@ static tern_status make_program(tern_session *s, int64_t rows, int64_t wanted, p
     /* Not one program for a range of batches: rows and wanted ones vary apart from each other, and padding to a few sizes
      * keeps compiling rare. In place, so that the execs of all sizes write into the one cache of keys and values. */
     if (status == TERN_OK)
-        status = find_inputs(&p);
+        status = find_inputs(s, &p);
     if (status == TERN_OK)
         status = tern_exec_create_in_place(s->model->ctx, p.program, &p.exec);
     if (status == TERN_OK && s->time_steps)
         status = tern_exec_time_steps(p.exec, true);
     if (status != TERN_OK) {
-        tern_exec_free(p.exec);
-        tern_program_free(p.program);
+        free_program(&p);
         return status;
     }
     p.info.program = p.program;
@@ -434,11 +454,6 @@ static tern_status check_rows(const tern_session *s, int n, const tern_session_r
     return check_apart(n, rows);
 }
 
-static tern_tensor *indices(const tern_session *s, int64_t n, const int64_t *data)
-{
-    return tern_from_data(s->model->ctx, TERN_I64, 1, (int64_t[]){n}, data);
-}
-
 /* Who takes what the programs compute. */
 typedef struct receiver {
     tern__session_take take;
@@ -448,14 +463,8 @@ typedef struct receiver {
 /* Runs the chunk whose rows stand in the session's arrays. */
 static tern_status run_chunk(tern_session *s, program *p, int n_wanted, const receiver *to)
 {
-    tern_tensor *in[N_INPUTS] = {[TOKENS] = indices(s, p->info.rows, s->tokens),
-                                 [SLOTS] = indices(s, p->info.rows, s->slot_of),
-                                 [POSITIONS] = indices(s, p->info.rows, s->positions),
-                                 [WANTED] = indices(s, p->info.wanted, s->wanted)};
-    tern_tensor *bound[N_INPUTS], *out[TERN__MOST_OUTPUTS];
-    for (int i = 0; i < p->n_in; i++)
-        bound[i] = in[p->inputs[i]];
-    TERN_TRY(tern_exec_run(p->exec, p->n_in, bound, p->n_out, out));
+    tern_tensor *out[TERN__MOST_OUTPUTS];
+    TERN_TRY(tern_exec_run(p->exec, p->n_in, p->inputs, p->n_out, out));
     p->info.runs++;
     TERN_TRY(tern__model_file_check_mapped(s->model->file));
     return n_wanted > 0 ? to->take(to->user, n_wanted, out) : TERN_OK;
@@ -467,12 +476,12 @@ static tern_status feed_chunk(tern_session *s, const tern_session_row *rows, int
 {
     int64_t padded = padded_size(n, s->batch), padded_wanted = n_wanted ? padded_size(n_wanted, padded) : 0;
     for (int64_t i = 0; i < padded; i++) {
-        s->tokens[i] = i < n ? rows[first + i].token : 0;
-        s->slot_of[i] = i < n ? rows[first + i].slot : 0;
-        s->positions[i] = i < n ? rows[first + i].position : -1;
+        s->given[TOKENS][i] = i < n ? rows[first + i].token : 0;
+        s->given[SLOTS][i] = i < n ? rows[first + i].slot : 0;
+        s->given[POSITIONS][i] = i < n ? rows[first + i].position : -1;
     }
     for (int64_t i = 0; i < padded_wanted; i++)
-        s->wanted[i] = i < n_wanted ? wanted[i] - first : 0;
+        s->given[WANTED][i] = i < n_wanted ? wanted[i] - first : 0;
     program *p = NULL;
     TERN_TRY(get_program(s, padded, padded_wanted, &p));
     tern_status status = TERN_OK;

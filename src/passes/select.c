@@ -10,7 +10,7 @@
 #include "graph/region.h"
 #include "graph/text.h"
 #include "passes/pass.h"
-#include "passes/placing.h"
+#include "passes/assign.h"
 
 tern_status tern__pass_select(tern__compilation *c);
 
@@ -269,16 +269,16 @@ tern_status tern__pass_select(tern__compilation *c)
         return tern__out_of_memory(plan->n_steps * sizeof *plan->steps);
     plan->workers = 1;
     plan->device = c->target->name;
-    plan->predicted_ns = c->target->placing ? 0 : -1;
-    tern__placed placed = {0};
-    if (c->target->placing)
-        TERN_TRY(tern__place_steps(c, &placed));
+    plan->predicted_ns = c->target->prediction ? 0 : -1;
+    tern__assignment assigned = {0};
+    if (c->target->prediction)
+        TERN_TRY(tern__assign_steps(c, &assigned));
     uint32_t n = 0, usual = 0;
     for (uint32_t i = 0; i < c->graph->n_nodes; i++) {
         if (!c->needs_step[c->order[i]])
             continue;
         tern__step *step = &plan->steps[n];
-        const tern__side side = placed.sides ? placed.sides[n] : TERN__SIDE_ANY;
+        const tern__side side = assigned.sides ? assigned.sides[n] : TERN__SIDE_ANY;
         TERN_TRY(select_step(c, c->order[i], side, measured ? &usual : NULL, step));
         n++;
         plan->flops += step->flops;
@@ -290,5 +290,5 @@ tern_status tern__pass_select(tern__compilation *c)
         tern__note(c, "measured times were consulted: the usual way is the fastest for %u step%s", usual,
                    usual == 1 ? "" : "s");
     TERN_TRY(find_partitions(c));
-    return c->target->placing ? tern__predict_partitions(c, &placed) : TERN_OK;
+    return c->target->prediction ? tern__predict_partitions(c, &assigned) : TERN_OK;
 }

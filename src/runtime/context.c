@@ -89,9 +89,9 @@ static tern_status open_devices(tern_ctx *ctx, const tern_ctx_options *options, 
         ctx->device = ctx->host;
         return TERN_OK;
     }
-    char buffer[4096], files[4096];
+    char buffer[4096], user_cache[4096];
     device->timings = NULL;
-    device->driver_files = tern__env_driver_files(files, sizeof files);
+    device->user_cache = tern__env_user_cache(user_cache, sizeof user_cache);
     device->cache = options->kernels ? options->kernels : tern__env_kernels(buffer, sizeof buffer);
     if (device->cache && (strcmp(device->cache, "off") == 0 || !device->cache[0]))
         device->cache = NULL;
@@ -128,7 +128,7 @@ tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
     tern_ctx_options defaults = tern_ctx_options_default();
     if (!options)
         options = &defaults;
-    tern__device_options device = {.functions = tern__env_mlx_compile()};
+    tern__device_options device = {.setting = tern__env_setting, .switched = tern__env_switched};
     TERN_TRY(device_options(options, &device));
     tern_ctx *ctx = tern__alloc_zero(1, sizeof *ctx);
     if (!ctx)

@@ -93,9 +93,10 @@ const char *tern__env_kernels(char *buffer, size_t size);
 
 /* $TERN_CHECK: is it "1", "on", "yes" or "true"? What means neither on nor off is ignored, with a warning. */
 bool tern__env_check(void);
-/* $TERN_MLX_COMPILE: 1 on, -1 off, 0 nothing was said (tern__device_options.functions). */
-int tern__env_mlx_compile(void);
-/* Where PoCL writes while it builds kernels, whatever Tern keeps. */
-const char *tern__env_driver_files(char *buffer, size_t size);
+/* tern__device_options.setting and .switched: one of the variables that are devices' own. */
+const char *tern__env_setting(const char *name);
+int tern__env_switched(const char *name);
+/* The user's cache folder; NULL: there is none. */
+const char *tern__env_user_cache(char *buffer, size_t size);
 
 #endif

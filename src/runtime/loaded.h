@@ -26,13 +26,17 @@ typedef struct tern__spans {
     size_t n, capacity;
 } tern__spans;
 
-/* What a partition does to memory that it did not make itself. */
+/* What a partition does to memory that it did not make itself. Which leaves share memory is known when they are bound, and most are
+ * bound to where they were in the run before. */
 typedef struct tern__hazards {
-    tern__spans fixed; /* of the arena and of blocks: saved before every run */
-    tern__spans reads; /* of leaves that may change */
-    tern__spans
-        writes; /* of leaves: saved where a step up to the writing one reads them. Which leaves share memory is known when
-                         * they are bound */
+    tern__spans fixed;  /* of the arena and of blocks: saved before every run */
+    tern__spans reads;  /* of leaves that may change */
+    tern__spans writes; /* of leaves: saved where a step up to the writing one reads them */
+    tern__spans met;    /* those of `writes` that are saved while leaves lie at `at` */
+    uint32_t *leaves;   /* (n_leaves) of reads and writes, each once; 0 where nothing is written */
+    const char **at;    /* (n_leaves) */
+    size_t n_leaves, leaves_capacity;
+    bool looked; /* `at` and `met` hold */
 } tern__hazards;
 
 typedef struct tern__loaded {
@@ -71,8 +75,7 @@ typedef struct tern__saved {
 
 /* Notes what is to be saved; tern__save_take copies all of it, as it is now. */
 tern_status tern__save_add(tern__saved *saved, char *at, size_t bytes);
-tern_status tern__save_hazards(tern__saved *saved, const tern__hazards *hazards,
-                               const tern__bindings *bindings);
+tern_status tern__save_hazards(tern__saved *saved, tern__hazards *hazards, const tern__bindings *bindings);
 tern_status tern__save_take(tern__saved *saved);
 /* Puts it back, as often as need be. */
 void tern__save_put_back(const tern__saved *saved);

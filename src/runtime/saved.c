@@ -99,6 +99,35 @@ static tern_status note_step(const tern__plan *plan, uint32_t s, tern__hazards *
     return TERN_OK;
 }
 
+/* The leaves of the spans, behind those that are listed. */
+static tern_status list_leaves(tern__hazards *h, const tern__spans *spans)
+{
+    for (size_t i = 0; i < spans->n; i++) {
+        const uint32_t leaf = spans->items[i].index;
+        size_t k = 0;
+        while (k < h->n_leaves && h->leaves[k] != leaf)
+            k++;
+        if (k < h->n_leaves)
+            continue;
+        if (!tern__grow((void **)&h->leaves, &h->leaves_capacity, h->n_leaves + 1, sizeof *h->leaves))
+            return tern__out_of_memory(sizeof *h->leaves);
+        h->leaves[h->n_leaves++] = leaf;
+    }
+    return TERN_OK;
+}
+
+/* What has to be compared from run to run: nothing, where nothing is written. */
+static tern_status prepare_looks(tern__hazards *h)
+{
+    h->looked = h->writes.n == 0;
+    if (h->looked)
+        return TERN_OK;
+    TERN_TRY(list_leaves(h, &h->writes));
+    TERN_TRY(list_leaves(h, &h->reads));
+    h->at = tern__alloc_zero(h->n_leaves, sizeof *h->at);
+    return h->at ? TERN_OK : tern__out_of_memory(h->n_leaves * sizeof *h->at);
+}
+
 tern_status tern__hazards_find(tern__loaded *l)
 {
     l->hazards = tern__alloc_zero(l->plan->n_partitions, sizeof *l->hazards);
@@ -110,6 +139,8 @@ tern_status tern__hazards_find(tern__loaded *l)
         tern_status status = TERN_OK;
         for (uint32_t s = part->first; part->on_device && s < part->end && status == TERN_OK; s++)
             status = note_step(l->plan, s, &l->hazards[p], &old, &made);
+        if (status == TERN_OK)
+            status = prepare_looks(&l->hazards[p]);
         tern__free(old.items);
         tern__free(made.items);
         TERN_TRY(status);
@@ -123,6 +154,9 @@ void tern__hazards_free(tern__loaded *l)
         tern__free(l->hazards[p].fixed.items);
         tern__free(l->hazards[p].reads.items);
         tern__free(l->hazards[p].writes.items);
+        tern__free(l->hazards[p].met.items);
+        tern__free(l->hazards[p].leaves);
+        tern__free(l->hazards[p].at);
     }
     tern__free(l->hazards);
     l->hazards = NULL;
@@ -148,22 +182,50 @@ static tern_status add_span(tern__saved *saved, const tern__span *span, const te
                           (size_t)(span->high - span->low));
 }
 
-tern_status tern__save_hazards(tern__saved *saved, const tern__hazards *h, const tern__bindings *bindings)
+/* Do the leaves lie where they did? Notes where they lie. */
+static bool lie_as_before(tern__hazards *h, const tern__bindings *bindings)
+{
+    bool same = h->looked;
+    for (size_t i = 0; i < h->n_leaves; i++) {
+        const char *at = tern__base_of(bindings, TERN__SPACE_LEAF, h->leaves[i]);
+        same = same && h->at[i] == at;
+        h->at[i] = at;
+    }
+    return same;
+}
+
+/* Does a step up to the writing one read what the span writes? */
+static bool is_read(const tern__hazards *h, const tern__span *to, const tern__bindings *bindings)
+{
+    const char *base = tern__base_of(bindings, to->space, to->index);
+    for (size_t r = 0; r < h->reads.n && h->reads.items[r].step <= to->step; r++) {
+        const tern__span *from = &h->reads.items[r];
+        const char *read = tern__base_of(bindings, from->space, from->index);
+        if (read + from->low < base + to->high && base + to->low < read + from->high)
+            return true;
+    }
+    return false;
+}
+
+static tern_status look(tern__hazards *h, const tern__bindings *bindings)
+{
+    h->looked = false;
+    h->met.n = 0;
+    for (size_t w = 0; w < h->writes.n; w++)
+        if (is_read(h, &h->writes.items[w], bindings))
+            TERN_TRY(add(&h->met, &h->writes.items[w]));
+    h->looked = true;
+    return TERN_OK;
+}
+
+tern_status tern__save_hazards(tern__saved *saved, tern__hazards *h, const tern__bindings *bindings)
 {
     for (size_t i = 0; i < h->fixed.n; i++)
         TERN_TRY(add_span(saved, &h->fixed.items[i], bindings));
-    for (size_t w = 0; w < h->writes.n; w++) {
-        const tern__span *to = &h->writes.items[w];
-        const char *base = tern__base_of(bindings, to->space, to->index);
-        bool old = false;
-        for (size_t r = 0; r < h->reads.n && h->reads.items[r].step <= to->step && !old; r++) {
-            const tern__span *from = &h->reads.items[r];
-            const char *read = tern__base_of(bindings, from->space, from->index);
-            old = read + from->low < base + to->high && base + to->low < read + from->high;
-        }
-        if (old)
-            TERN_TRY(add_span(saved, to, bindings));
-    }
+    if (!lie_as_before(h, bindings))
+        TERN_TRY(look(h, bindings));
+    for (size_t i = 0; i < h->met.n; i++)
+        TERN_TRY(add_span(saved, &h->met.items[i], bindings));
     return TERN_OK;
 }
 

@@ -1,6 +1,7 @@
 /* test_devices.c - the table of devices, and what device `auto` hands on to those that it chooses from. */
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <tern/tern.h>
@@ -10,6 +11,7 @@
 #include "devices/bounds.h"
 #include "devices/costs.h"
 #include "harness.h"
+#include "runtime/context.h"
 
 /* ---- the table ---- */
 
@@ -112,4 +114,20 @@ TEST(auto_has_every_slot_or_a_reason)
             harness_fail(__FILE__, __LINE__, "slot %s: %s", slots[i].name,
                          slots[i].absent ? slots[i].absent : "auto does not hand it on");
     }
+}
+
+/* A device reads its own variables, and no others, by name. */
+TEST(settings_of_devices_are_a_list)
+{
+    setenv("POCL_CACHE_DIR", "/some/where", 1);
+    CHECK(strcmp(tern__env_setting("POCL_CACHE_DIR"), "/some/where") == 0);
+    unsetenv("POCL_CACHE_DIR");
+    CHECK(tern__env_setting("POCL_CACHE_DIR") == NULL);
+    setenv("TERN_MLX_COMPILE", "off", 1);
+    CHECK(tern__env_switched("TERN_MLX_COMPILE") == -1);
+    setenv("TERN_MLX_COMPILE", "yes", 1);
+    CHECK(tern__env_switched("TERN_MLX_COMPILE") == 1);
+    unsetenv("TERN_MLX_COMPILE");
+    CHECK(tern__env_switched("TERN_MLX_COMPILE") == 0);
+    CHECK(getenv("HOME") == NULL || tern__env_setting("HOME") == NULL);
 }

@@ -8,9 +8,11 @@
 #include <tern/model_convert.h>
 #include <tern/tern.h>
 
+#include "base/alloc.h"
 #include "faulty.h"
 #include "devices.h"
 #include "harness.h"
+#include "runtime/loaded.h"
 
 static tern_ctx *open_with(tern_ctx_options options)
 {
@@ -336,6 +338,31 @@ TEST(lazy_writes_happen_once_whatever_call_fails)
                 CHECK_NEAR((double)tern_data_f32(sum)[0], 4, 0);
                 tern_ctx_destroy(ctx);
             }
+}
+
+/* Step 1 writes leaf 0, step 0 reads leaf 1: saved when both lie in the same place, in whichever run that is. */
+TEST(leaves_that_move_are_looked_at_again)
+{
+    char first[16], second[16];
+    void *apart[2] = {first, second},
+         *together[2] = {first, first + 8}, *const * runs[4] = {apart, together, together, apart};
+    tern__span from = {.space = TERN__SPACE_LEAF, .index = 1, .high = 8},
+               to = {.space = TERN__SPACE_LEAF, .index = 0, .high = 16, .step = 1};
+    const char *at[2] = {NULL, NULL};
+    tern__hazards h = {.reads = {.items = &from, .n = 1},
+                       .writes = {.items = &to, .n = 1},
+                       .leaves = (uint32_t[]){0, 1},
+                       .at = at,
+                       .n_leaves = 2};
+    for (int i = 0; i < 4; i++) {
+        tern__saved saved = {0};
+        const tern__bindings bindings = {.leaves = runs[i]};
+        CHECK_OK(tern__save_hazards(&saved, &h, &bindings));
+        CHECK_EQ(saved.n, runs[i] == together);
+        CHECK_EQ(saved.bytes, runs[i] == together ? 16 : 0);
+        tern__saved_free(&saved);
+    }
+    tern__free(h.met.items);
 }
 
 /* Kernels of the CPU that need scratch and share their work, behind an arena that has something in it. */

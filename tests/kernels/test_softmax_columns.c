@@ -4,7 +4,7 @@
  * of instructions. */
 #include "base/alloc.h"
 #include "call.h"
-#include "devices/cpu/regions.h"
+#include "devices/rows/regions.h"
 #include "kernels/reduce/softmax.h"
 #include "kernels/select.h"
 
@@ -61,7 +61,7 @@ static void by_rows(const call *c, tern__opcode op, int axis, operand *out)
     const tern__row_program *p = NULL;
     tern__arena arena;
     tern__arena_init(&arena, 1024);
-    CHECK_OK(tern__cpu_row_program(&rows_call, program.rows, NULL, &arena, &p));
+    CHECK_OK(tern__rows_program(&rows_call, program.rows, NULL, &arena, &p));
     CHECK(p != NULL);
     tern__buffer in_buffer = operand_buffer(&rows), out_buffer = operand_buffer(out);
     tern__kernel_args args = {.n_in = 1,

@@ -356,6 +356,17 @@ TEST(a_prompt_is_not_closed)
     CHECK(strstr(said.error, "257") != NULL);
 }
 
+/* What follows does not hide it. */
+TEST(a_logit_that_is_no_number_stays_in_the_difference)
+{
+    static const float cpu[2][3] = {{1, 3, 2}, {1, 3, 2}}, gpu[2][3] = {{1, 3, NAN}, {1, 3, 2.25F}};
+    tern_device_text t = {.margin = NAN};
+    for (int i = 0; i < 2; i++)
+        tern__text_look(3, cpu[i], gpu[i], &t);
+    CHECK_EQ(t.tokens, 2);
+    CHECK(isnan(t.difference));
+}
+
 /* Logits that differ by less than the choice's lead, then by more. */
 TEST(texts_part_where_choices_do)
 {

@@ -140,8 +140,7 @@ int tern__cpu_candidates(const tern__target *target, const tern__call *call, int
     tern__arena_init(&arena, 0);
     int n = 0;
     if (!tern__cpu_shares_rows(call) &&
-        tern__cpu_row_program(call, tern__rowop_tables(target->isa_mask), NULL, &arena, &program) ==
-            TERN_OK &&
+        tern__rows_program(call, tern__rowop_tables(target->isa_mask), NULL, &arena, &program) == TERN_OK &&
         program)
         n = row_candidates(program, call, most, out);
     else if (ways_of[tern__op_code(call->op)])

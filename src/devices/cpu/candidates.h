@@ -2,7 +2,7 @@
 #ifndef TERN_DEVICES_CPU_CANDIDATES_H
 #define TERN_DEVICES_CPU_CANDIDATES_H
 
-#include "devices/cpu/regions.h"
+#include "devices/rows/regions.h"
 #include "graph/target.h"
 #include "kernels/attention/attend.h"
 

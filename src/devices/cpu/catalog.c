@@ -10,7 +10,7 @@
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/library.h"
 #include "devices/cpu/packing.h"
-#include "devices/cpu/regions.h"
+#include "devices/rows/regions.h"
 #include "kernels/select.h"
 
 /* ---- one of several that compute the same ---- */

@@ -12,7 +12,7 @@
 #include "devices/cpu/kernels.h"
 #include "devices/cpu/library.h"
 #include "devices/cpu/packing.h"
-#include "devices/cpu/regions.h"
+#include "devices/rows/regions.h"
 #include "kernels/move/move.h"
 #include "kernels/select.h"
 
@@ -43,7 +43,7 @@ tern_status tern__cpu_chosen(const tern__kernel *kernel, const tern__kernel_row 
 
 static bool fuses(const tern__target *target, const tern__call *call)
 {
-    return tern__cpu_has_rows(call, tern__rowop_tables(target->isa_mask));
+    return tern__rows_has(call, tern__rowop_tables(target->isa_mask));
 }
 
 TERN__KERNEL(copy__ref);
@@ -74,7 +74,7 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     bool as_told = tern__cpu_candidate_is_row(candidate);
     tern__row_variant variant = as_told ? tern__cpu_row_variant(candidate) : (tern__row_variant){0};
     if (!tern__cpu_shares_rows(call))
-        TERN_TRY(tern__cpu_row_program(call, rows, as_told ? &variant : NULL, arena, &program));
+        TERN_TRY(tern__rows_program(call, rows, as_told ? &variant : NULL, arena, &program));
     TERN__FAIL_IF(as_told && !program, TERN_UNSUPPORTED, "%s: cannot run with %s", call->op->name,
                   candidate->name);
     if (program) {

@@ -6,7 +6,7 @@
 #include "devices/cpu/candidates.h"
 #include "devices/cpu/cpu.h"
 #include "devices/cpu/library.h"
-#include "devices/cpu/regions.h"
+#include "devices/rows/regions.h"
 #include "kernels/gemm/gemm_f64.h"
 #include "kernels/gemm/product.h"
 #include "kernels/linear/product.h"
@@ -242,7 +242,7 @@ static tern_status choose_epilogue(const tern__target *target, const tern__regio
     bool any = false;
     if (!product || !product->hands_on(target, &call))
         return TERN_OK;
-    TERN_TRY(tern__cpu_epilogue_rows(r, tern__rowop_tables(target->isa_mask), arena, &p.rows));
+    TERN_TRY(tern__rows_epilogue(r, tern__rowop_tables(target->isa_mask), arena, &p.rows));
     if (p.rows)
         TERN_TRY(product->choose(target, &call, rows, arena, &choice, &any));
     if (!any)

@@ -1,4 +1,4 @@
-/* reductions.c - what is reduced on the CPU otherwise than row by row (regions.c): columns, few results of many elements, whole
+/* reductions.c - what is reduced on the CPU otherwise than row by row (devices/rows): columns, few results of many elements, whole
  * numbers, the places of extremes, softmax of columns, and running sums. */
 #include "devices/cpu/cpu.h"
 

@@ -55,7 +55,7 @@ bool tern__mlx_lowers(const tern__call *call, char *why, size_t bytes);
 bool tern__mlx_open(size_t memory, tern__mlx_session **out, tern__mlx_error *error);
 void tern__mlx_close(tern__mlx_session *session); /* NULL is fine */
 
-/* Are fused regions compiled functions here? `said`: 1 yes, -1 no; 0: where Metal compiles them, since MLX's CPU backend calls the
+/* Are fused regions compiled functions here? `said` ($TERN_MLX_COMPILE): 1 yes, -1 no; 0: where Metal compiles them, since MLX's CPU backend calls the
  * system's C++ compiler while the program runs. Tried out the first time: *why says what went wrong, "" if nothing was. */
 bool tern__mlx_compiles(int said, const char **why);
 /* The region is about to go: so does the function that was made of it. */

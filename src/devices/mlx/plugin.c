@@ -118,7 +118,8 @@ static tern_status create(const tern__device_options *options, tern__device **ou
         return host->fail(error.status, "device 'mlx': %s", error.text);
     }
     const char *why;
-    const bool compiles = tern__mlx_compiles(options->functions, &why);
+    const bool compiles =
+        tern__mlx_compiles(options->switched ? options->switched("TERN_MLX_COMPILE") : 0, &why);
     if (why[0])
         host->log(TERN_LOG_WARN, "device 'mlx': compiled functions are not used: %s", why);
     device->target = (tern__target){.name = "mlx",

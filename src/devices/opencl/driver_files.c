@@ -14,8 +14,21 @@ typedef int tern__opencl_driver_files_is_compiled; /* no file is empty */
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/log.h"
 #include "base/status.h"
+
+char *tern__ocl_driver_files(const tern__device_options *options)
+{
+    const char *path = options->setting ? options->setting("POCL_CACHE_DIR") : NULL;
+    const char *folder = path ? path : options->user_cache ? options->user_cache : "/tmp";
+    const char *below = path || !options->user_cache ? "" : "/pocl/kcache";
+    const size_t bytes = strlen(folder) + strlen(below) + 1;
+    char *out = tern__alloc(bytes);
+    if (out)
+        snprintf(out, bytes, "%s%s", folder, below);
+    return out;
+}
 
 /* ---- room ---- */
 

@@ -32,7 +32,7 @@ const tern__device_ops tern__device_opencl = {
 #include <string.h>
 
 #include "base/alloc.h"
-#include "devices/cpu/regions.h"
+#include "devices/rows/regions.h"
 #include "devices/opencl/products.h"
 
 /* ---- what is there ---- */
@@ -76,14 +76,14 @@ static void describe(tern__isa_cap cap, tern_device_info *out)
 
 static bool fuses(const tern__target *target, const tern__call *call)
 {
-    return tern__cpu_has_rows(call, tern__rowop_tables(target->isa_mask));
+    return tern__rows_has(call, tern__rowop_tables(target->isa_mask));
 }
 
 static tern_status choose_rows(const tern__target *target, const tern__call *call, tern__arena *arena,
                                tern__choice *out, bool *found)
 {
     const tern__row_program *program = NULL;
-    TERN_TRY(tern__cpu_row_program(call, tern__rowop_tables(target->isa_mask), NULL, arena, &program));
+    TERN_TRY(tern__rows_program(call, tern__rowop_tables(target->isa_mask), NULL, arena, &program));
     *found = program != NULL;
     if (!program)
         return TERN_OK;
@@ -106,7 +106,7 @@ static tern_status choose_epilogue(const tern__target *target, const tern__regio
     const char *why;
     const tern__ocl_kind *kind = tern__ocl_kind_of(&call, &why);
     TERN__FAIL_IF(!kind, TERN_UNSUPPORTED, "%s", why);
-    TERN_TRY(tern__cpu_epilogue_rows(region, tern__rowop_tables(target->isa_mask), arena, &program));
+    TERN_TRY(tern__rows_epilogue(region, tern__rowop_tables(target->isa_mask), arena, &program));
     TERN__FAIL_IF(!program, TERN_UNSUPPORTED, "the region is too large");
     tern__ocl_rows *rows = tern__arena_alloc(arena, sizeof *rows);
     if (!rows)
@@ -238,7 +238,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     d->cache = copy_text(options->cache);
     d->dump = copy_text(options->dump);
     if (strstr(facts.driver, "Portable Computing Language"))
-        d->driver_files = copy_text(options->driver_files);
+        d->driver_files = tern__ocl_driver_files(options);
     if (d->driver_files)
         tern__ocl_sweep_driver_files(d->driver_files);
     d->least_room = LEAST_ROOM;

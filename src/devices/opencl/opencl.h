@@ -195,7 +195,10 @@ tern_status tern__ocl_build(tern__device *device, const char *name, const char *
 
 /* TERN_LIMIT where the driver would find no room for its own files, and end the process. */
 tern_status tern__ocl_check_room(const tern__device *device);
-/* Removes entries of PoCL's folder that are damaged: it would end the process. */
+/* The folder that PoCL writes to while it builds kernels, whatever Tern keeps: $POCL_CACHE_DIR, else in the user's cache folder. NULL: no
+ * memory. */
+char *tern__ocl_driver_files(const tern__device_options *options);
+/* Removes entries of that folder that are damaged: it would end the process. */
 void tern__ocl_sweep_driver_files(const char *folder);
 
 tern_status tern__ocl_fail(tern__device *device, const char *what, cl_int error);

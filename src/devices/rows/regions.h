@@ -1,6 +1,6 @@
 /* regions.h - calls and fused regions as row programs. */
-#ifndef TERN_DEVICES_CPU_REGIONS_H
-#define TERN_DEVICES_CPU_REGIONS_H
+#ifndef TERN_DEVICES_ROWS_REGIONS_H
+#define TERN_DEVICES_ROWS_REGIONS_H
 
 #include "graph/region.h"
 #include "kernels/row/program.h"
@@ -13,19 +13,19 @@ typedef struct tern__row_variant {
 
 /* The program of a call: of a fused region, or of one op that could be part of one. *out stays NULL where there is none, and
  * another kernel must run it. An op has the same bits in a program of its own and in any region. */
-tern_status tern__cpu_row_program(const tern__call *call, const tern__rowop_table *table,
-                                  const tern__row_variant *variant, tern__arena *arena,
-                                  const tern__row_program **out);
+tern_status tern__rows_program(const tern__call *call, const tern__rowop_table *table,
+                               const tern__row_variant *variant, tern__arena *arena,
+                               const tern__row_program **out);
 
 /* The program of a region behind its product: its operands are those of the region that tern__region_reads_rows names, then
  * the product's result. *out stays NULL where there is none. */
-tern_status tern__cpu_epilogue_rows(const tern__region *region, const tern__rowop_table *table,
-                                    tern__arena *arena, const tern__row_program **out);
+tern_status tern__rows_epilogue(const tern__region *region, const tern__rowop_table *table,
+                                tern__arena *arena, const tern__row_program **out);
 
 /* Has the call instructions, so that it may be part of a region? */
-bool tern__cpu_has_rows(const tern__call *call, const tern__rowop_table *table);
+bool tern__rows_has(const tern__call *call, const tern__rowop_table *table);
 
-/* ---- rows_expand.c: what an op is made of ---- */
+/* ---- expand.c: what an op is made of ---- */
 
 typedef struct tern__row_context {
     tern__row_builder *b;

@@ -1,4 +1,4 @@
-/* rows_expand.c - what each op is made of in row programs: one instruction (rowmaps.def), or the few below. The arithmetic is
+/* expand.c - what each op is made of in row programs: one instruction (rowmaps.def), or the few below. The arithmetic is
  * the reference kernels', but for the order of sums and where a comment says so.
  *
  * In between, numbers are f32 (16-bit floats too: each op's result is rounded to their precision), whole numbers in f32 for
@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/status.h"
-#include "devices/cpu/regions.h"
+#include "devices/rows/regions.h"
 
 typedef const tern__row_context ctx;
 typedef tern__row_id id;
@@ -54,7 +54,7 @@ typedef struct rowmap {
 static const rowmap rowmaps[TERN__OP_COUNT] = {
 #define TERN_ROWMAP(op, floats, whole, i32) \
     [TERN__OP_##op] = {true, {NO_ROWOP, TERN__ROWOP_##floats, TERN__ROWOP_##whole, TERN__ROWOP_##i32}},
-#include "devices/cpu/rowmaps.def"
+#include "devices/rows/rowmaps.def"
 #undef TERN_ROWMAP
 };
 

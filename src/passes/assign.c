@@ -1,4 +1,4 @@
-/* placing.c - partitions by a dynamic program. The steps have an order already, so a plan is a way to cut it into stretches that
+/* assign.c - partitions by a dynamic program. The steps have an order already, so a plan is a way to cut it into stretches that
  * run on the CPU and stretches that run on the device. A stretch on the device costs its steps, what a partition costs, and what crosses its
  * borders: everything that its steps read and did not make, but for constants, which stay on the device, and everything that
  * they made and somebody else reads. The least cost of the first j steps follows from that of fewer:
@@ -8,7 +8,7 @@
  *
  * Stretches are at most WINDOW steps long; longer ones are counted as several in a row, each with its borders, and become
  * one partition all the same. Equal costs go to the CPU, then to the longer stretch: the result depends on the figures alone. */
-#include "passes/placing.h"
+#include "passes/assign.h"
 
 #include <math.h>
 
@@ -24,13 +24,13 @@ typedef struct cut {
     bool after_device; /* what comes before ends there */
 } cut;
 
-typedef struct placer {
+typedef struct assigner {
     tern__compilation *c;
-    const tern__placing *placing;
-    tern__placed *placed;
+    const tern__prediction *prediction;
+    tern__assignment *assigned;
     uint32_t *in_seen, *out_seen; /* (n_values) by root: the stretch that counted it, its end + 1 */
     cut *host, *device;           /* (n + 1) */
-} placer;
+} assigner;
 
 /* ---- what crosses borders ---- */
 
@@ -51,9 +51,9 @@ static bool is_constant(const tern__compilation *c, tern__id root)
 }
 
 /* Results of step s come back if anybody reads them behind the stretch; what read them inside needs nothing from outside. */
-static void add_results(placer *p, stretch *x, uint32_t s)
+static void add_results(assigner *p, stretch *x, uint32_t s)
 {
-    const tern__gnode *node = &p->c->graph->nodes[p->placed->nodes[s]];
+    const tern__gnode *node = &p->c->graph->nodes[p->assigned->nodes[s]];
     for (uint32_t r = 0; r < node->n_out; r++) {
         const tern__id root = p->c->places[node->out + r].root;
         const tern__place *place = &p->c->places[root];
@@ -69,9 +69,9 @@ static void add_results(placer *p, stretch *x, uint32_t s)
     }
 }
 
-static void add_operands(placer *p, stretch *x, uint32_t s)
+static void add_operands(assigner *p, stretch *x, uint32_t s)
 {
-    const tern__gnode *node = &p->c->graph->nodes[p->placed->nodes[s]];
+    const tern__gnode *node = &p->c->graph->nodes[p->assigned->nodes[s]];
     for (uint32_t i = 0; i < node->n_in; i++) {
         const tern__id root = p->c->places[node->in[i]].root;
         if (is_constant(p->c, root) || p->in_seen[root] == x->end + 1)
@@ -82,43 +82,43 @@ static void add_operands(placer *p, stretch *x, uint32_t s)
 }
 
 /* One more step, before those that it has. */
-static void grow(placer *p, stretch *x, uint32_t s)
+static void grow(assigner *p, stretch *x, uint32_t s)
 {
-    x->steps_ns += p->placed->ns[1][s];
+    x->steps_ns += p->assigned->ns[1][s];
     add_results(p, x, s);
     add_operands(p, x, s);
 }
 
-static double stretch_ns(const placer *p, const stretch *x)
+static double stretch_ns(const assigner *p, const stretch *x)
 {
-    return x->steps_ns + p->placing->partition_ns[1] + p->placing->border_ns(p->placing, x->bytes);
+    return x->steps_ns + p->prediction->partition_ns[1] + p->prediction->border_ns(p->prediction, x->bytes);
 }
 
 /* ---- the dynamic program ---- */
 
-static double least(const placer *p, uint32_t j, bool *on_device)
+static double least(const assigner *p, uint32_t j, bool *on_device)
 {
     *on_device = p->device[j].ns < p->host[j].ns;
     return *on_device ? p->device[j].ns : p->host[j].ns;
 }
 
-static void end_on_host(placer *p, uint32_t j)
+static void end_on_host(assigner *p, uint32_t j)
 {
-    const double start = p->placing->partition_ns[0];
+    const double start = p->prediction->partition_ns[0];
     /* Before the first step nothing runs: the CPU's partition begins with it. */
     const double stays = j == 1 ? start : p->host[j - 1].ns,
                  comes = j == 1 ? INFINITY : p->device[j - 1].ns + start;
-    p->host[j] = (cut){.ns = p->placed->ns[0][j - 1] + (comes < stays ? comes : stays),
+    p->host[j] = (cut){.ns = p->assigned->ns[0][j - 1] + (comes < stays ? comes : stays),
                        .from = j - 1,
                        .after_device = comes < stays};
 }
 
-static void end_on_device(placer *p, uint32_t j)
+static void end_on_device(assigner *p, uint32_t j)
 {
     stretch x = {.end = j};
     p->device[j] = (cut){.ns = INFINITY};
     for (uint32_t i = j; i-- > 0 && j - i <= WINDOW;) {
-        if (isinf(p->placed->ns[1][i]))
+        if (isinf(p->assigned->ns[1][i]))
             break;
         grow(p, &x, i);
         bool after_device;
@@ -128,12 +128,12 @@ static void end_on_device(placer *p, uint32_t j)
     }
 }
 
-static void mark(placer *p, bool on_device)
+static void mark(assigner *p, bool on_device)
 {
-    for (uint32_t j = p->placed->n; j > 0;) {
+    for (uint32_t j = p->assigned->n; j > 0;) {
         const cut *at = on_device ? &p->device[j] : &p->host[j];
         for (uint32_t s = at->from; s < j; s++)
-            p->placed->sides[s] = on_device ? TERN__SIDE_DEVICE : TERN__SIDE_HOST;
+            p->assigned->sides[s] = on_device ? TERN__SIDE_DEVICE : TERN__SIDE_HOST;
         j = at->from;
         on_device = at->after_device;
     }
@@ -153,13 +153,13 @@ static tern_status ask(tern__compilation *c, const tern__call *call, bool on_dev
     if (status == TERN_UNSUPPORTED)
         return TERN_OK;
     TERN_TRY(status);
-    const double predicted = c->target->placing->step_ns(c->target->placing, call, on_device);
+    const double predicted = c->target->prediction->step_ns(c->target->prediction, call, on_device);
     if (predicted >= 0)
         *ns = predicted;
     return TERN_OK;
 }
 
-static tern_status ask_all(tern__compilation *c, tern__placed *placed, tern__arena *memory)
+static tern_status ask_all(tern__compilation *c, tern__assignment *assigned, tern__arena *memory)
 {
     for (uint32_t i = 0; i < c->graph->n_nodes; i++) {
         if (!c->needs_step[c->order[i]])
@@ -168,20 +168,20 @@ static tern_status ask_all(tern__compilation *c, tern__placed *placed, tern__are
         tern__call call;
         tern__arena_reset(memory);
         TERN_TRY(tern__call_of(c->graph, c->order[i], &room, memory, &call));
-        placed->nodes[placed->n] = c->order[i];
-        TERN_TRY(ask(c, &call, false, memory, &placed->ns[0][placed->n]));
-        placed->ns[1][placed->n] = INFINITY;
-        if (!c->target->placing->alone)
-            TERN_TRY(ask(c, &call, true, memory, &placed->ns[1][placed->n]));
-        placed->n++;
+        assigned->nodes[assigned->n] = c->order[i];
+        TERN_TRY(ask(c, &call, false, memory, &assigned->ns[0][assigned->n]));
+        assigned->ns[1][assigned->n] = INFINITY;
+        if (!c->target->prediction->alone)
+            TERN_TRY(ask(c, &call, true, memory, &assigned->ns[1][assigned->n]));
+        assigned->n++;
     }
     return TERN_OK;
 }
 
-static tern_status make_placer(tern__compilation *c, tern__placed *placed, placer *out)
+static tern_status make_assigner(tern__compilation *c, tern__assignment *assigned, assigner *out)
 {
-    const size_t n = placed->n, values = c->graph->n_values;
-    *out = (placer){.c = c, .placing = c->target->placing, .placed = placed};
+    const size_t n = assigned->n, values = c->graph->n_values;
+    *out = (assigner){.c = c, .prediction = c->target->prediction, .assigned = assigned};
     out->in_seen = tern__arena_alloc_zero(c->arena, values, sizeof *out->in_seen);
     out->out_seen = tern__arena_alloc_zero(c->arena, values, sizeof *out->out_seen);
     out->host = tern__arena_alloc_zero(c->arena, n + 1, sizeof *out->host);
@@ -192,60 +192,60 @@ static tern_status make_placer(tern__compilation *c, tern__placed *placed, place
 }
 
 /* Where something is not known nothing can be compared: what the CPU can run stays there. */
-static bool all_known(const tern__placed *placed)
+static bool all_known(const tern__assignment *assigned)
 {
-    for (uint32_t s = 0; s < placed->n; s++)
-        if (isinf(placed->ns[0][s]) && isinf(placed->ns[1][s]))
+    for (uint32_t s = 0; s < assigned->n; s++)
+        if (isinf(assigned->ns[0][s]) && isinf(assigned->ns[1][s]))
             return false;
     return true;
 }
 
-tern_status tern__place_steps(tern__compilation *c, tern__placed *placed)
+tern_status tern__assign_steps(tern__compilation *c, tern__assignment *assigned)
 {
     const size_t n = c->plan->n_steps;
-    *placed = (tern__placed){.nodes = tern__arena_alloc_zero(c->arena, n, sizeof *placed->nodes),
-                             .sides = tern__arena_alloc_zero(c->arena, n, sizeof *placed->sides)};
+    *assigned = (tern__assignment){.nodes = tern__arena_alloc_zero(c->arena, n, sizeof *assigned->nodes),
+                                   .sides = tern__arena_alloc_zero(c->arena, n, sizeof *assigned->sides)};
     for (int i = 0; i < 2; i++)
-        placed->ns[i] = tern__arena_alloc_zero(c->arena, n, sizeof *placed->ns[i]);
-    if (!placed->nodes || !placed->sides || !placed->ns[0] || !placed->ns[1])
-        return tern__out_of_memory(n * 2 * sizeof *placed->ns[0]);
+        assigned->ns[i] = tern__arena_alloc_zero(c->arena, n, sizeof *assigned->ns[i]);
+    if (!assigned->nodes || !assigned->sides || !assigned->ns[0] || !assigned->ns[1])
+        return tern__out_of_memory(n * 2 * sizeof *assigned->ns[0]);
     tern__arena memory;
     tern__arena_init(&memory, 0);
-    const tern_status status = ask_all(c, placed, &memory);
+    const tern_status status = ask_all(c, assigned, &memory);
     tern__arena_free(&memory);
     TERN_TRY(status);
-    for (uint32_t s = 0; s < placed->n; s++)
-        placed->sides[s] = TERN__SIDE_HOST;
-    if (c->target->placing->alone || !all_known(placed) || placed->n == 0)
+    for (uint32_t s = 0; s < assigned->n; s++)
+        assigned->sides[s] = TERN__SIDE_HOST;
+    if (c->target->prediction->alone || !all_known(assigned) || assigned->n == 0)
         return TERN_OK;
-    placer p;
-    TERN_TRY(make_placer(c, placed, &p));
-    for (uint32_t j = 1; j <= placed->n; j++) {
+    assigner p;
+    TERN_TRY(make_assigner(c, assigned, &p));
+    for (uint32_t j = 1; j <= assigned->n; j++) {
         end_on_host(&p, j);
         end_on_device(&p, j);
     }
     bool on_device;
-    least(&p, placed->n, &on_device);
+    least(&p, assigned->n, &on_device);
     mark(&p, on_device);
     return TERN_OK;
 }
 
 /* ---- what is decided, predicted ---- */
 
-tern_status tern__predict_partitions(tern__compilation *c, const tern__placed *placed)
+tern_status tern__predict_partitions(tern__compilation *c, const tern__assignment *assigned)
 {
     tern__plan *plan = c->plan;
-    placer p;
-    TERN_TRY(make_placer(c, (tern__placed *)(uintptr_t)placed, &p));
+    assigner p;
+    TERN_TRY(make_assigner(c, (tern__assignment *)(uintptr_t)assigned, &p));
     for (uint32_t i = 0; i < plan->n_partitions; i++) {
         tern__partition *part = &plan->partitions[i];
         stretch x = {.end = part->end};
-        double ns = part->on_device ? 0 : p.placing->partition_ns[0];
+        double ns = part->on_device ? 0 : p.prediction->partition_ns[0];
         for (uint32_t s = part->end; s-- > part->first;) {
             if (part->on_device)
                 grow(&p, &x, s);
             else
-                ns += placed->ns[0][s];
+                ns += assigned->ns[0][s];
         }
         if (part->on_device)
             ns = stretch_ns(&p, &x);

@@ -1,6 +1,6 @@
 /* regions.c - calls and fused regions become row programs. A single op is a region of one, so that it computes the same bits
  * whether it is fused or not. */
-#include "devices/cpu/regions.h"
+#include "devices/rows/regions.h"
 
 #include "base/cpu.h"
 #include "base/status.h"
@@ -43,7 +43,7 @@ static bool build_op(tern__row_builder *b, const tern__rowop_table *table, const
     return !b->full;
 }
 
-bool tern__cpu_has_rows(const tern__call *call, const tern__rowop_table *table)
+bool tern__rows_has(const tern__call *call, const tern__rowop_table *table)
 {
     tern__row_builder b;
     tern__row_role role = tern__row_role_of(call);
@@ -98,9 +98,9 @@ static bool build_region(tern__row_builder *b, const tern__rowop_table *table, c
     return !b->full;
 }
 
-tern_status tern__cpu_row_program(const tern__call *call, const tern__rowop_table *table,
-                                  const tern__row_variant *variant, tern__arena *arena,
-                                  const tern__row_program **out)
+tern_status tern__rows_program(const tern__call *call, const tern__rowop_table *table,
+                               const tern__row_variant *variant, tern__arena *arena,
+                               const tern__row_program **out)
 {
     tern__row_builder b;
     *out = NULL;
@@ -121,8 +121,8 @@ tern_status tern__cpu_row_program(const tern__call *call, const tern__rowop_tabl
     return status == TERN_UNSUPPORTED ? TERN_OK : status;
 }
 
-tern_status tern__cpu_epilogue_rows(const tern__region *region, const tern__rowop_table *table,
-                                    tern__arena *arena, const tern__row_program **out)
+tern_status tern__rows_epilogue(const tern__region *region, const tern__rowop_table *table,
+                                tern__arena *arena, const tern__row_program **out)
 {
     tern__row_builder b;
     tern__row_program *program = NULL;
