@@ -158,7 +158,7 @@ tern_status tern__rule_dtype_floating(const tern__call *call, tern_dtype *operan
 
 tern_status tern__rule_dtype_sum(const tern__call *call, tern_dtype *operands)
 {
-    give_all(call, operands[0] = tern__dtype_is_float(operands[0]) ? operands[0] : TERN_I64);
+    give_all(call, tern__dtype_is_float(operands[0]) ? operands[0] : TERN_I64);
     return need_unpacked(call, 0);
 }
 

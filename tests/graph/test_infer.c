@@ -143,11 +143,11 @@ static const good_row GOOD_ROWS[] = {
 
     /* reductions */
     GOOD("sum", "f16[2,3]", "", NULL, "f16[]"),
-    GOOD("sum", "bool[2,3]", "axes=[-1]", "i64", "i64[2]"),
-    GOOD("sum", "i32[2,3,4]", "axes=[0,2] keepdims=true", "i64", "i64[1,3,1]"),
+    GOOD("sum", "bool[2,3]", "axes=[-1]", NULL, "i64[2]"),
+    GOOD("sum", "i32[2,3,4]", "axes=[0,2] keepdims=true", NULL, "i64[1,3,1]"),
     GOOD("sum", "f32[]", "keepdims=true", NULL, "f32[]"),
     GOOD("mean", "i32[2,0]", "axes=[1]", "f32", "f32[2]"),
-    GOOD("prod", "u8[2]", "", "i64", "i64[]"),
+    GOOD("prod", "u8[2]", "", NULL, "i64[]"),
     GOOD("max", "bool[2,3]", "axes=[0]", NULL, "bool[3]"),
     GOOD("max", "f32[0,3]", "axes=[1]", NULL, "f32[0]"),
     GOOD("max", "f32[0,0]", "axes=[1]", NULL, "f32[0]"),
@@ -160,7 +160,7 @@ static const good_row GOOD_ROWS[] = {
     GOOD("argmin", "bool[5,2]", "keepdims=true", NULL, "i64[5,1]"),
 
     /* along an axis */
-    GOOD("cumsum", "i8[2,3]", "axis=0", "i64", "i64[2,3]"),
+    GOOD("cumsum", "i8[2,3]", "axis=0", NULL, "i64[2,3]"),
     GOOD("softmax", "i32[2,3]", "", "f32", "f32[2,3]"),
     GOOD("log_softmax", "f16[2,0]", "axis=1", NULL, "f16[2,0]"),
     GOOD("rmsnorm", "f32[2,3]", "", NULL, "f32[2,3]"),

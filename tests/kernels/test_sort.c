@@ -76,17 +76,20 @@ static void check_against(call *c, tern__kernel_fn reference, tern__scratch_fn r
 
 TEST(sort_equals_the_reference)
 {
-    static const tern_dtype types[] = {TERN_BOOL, TERN_U8, TERN_I8, TERN_I32, TERN_F16, TERN_BF16, TERN_F32};
-    static const int64_t sizes[] = {0, 1, 2, 15, 16, 17, 33, 100, 513, 1023, 1024, 3000};
-    for (int n = 0; n < 7 * 12; n++) {
+    static const tern_dtype types[] = {TERN_BOOL, TERN_U8,  TERN_I8,  TERN_I32, TERN_F16,
+                                       TERN_BF16, TERN_F32, TERN_I64, TERN_F64};
+    static const int64_t sizes[] = {0, 1, 2, 15, 16, 17, 33, 100, 513, 1023, 1024, 3000, 70000};
+    for (int n = 0; n < 9 * 13; n++) {
         const int axis = (int)roll(2);
         int64_t shape[2];
-        shape[axis] = sizes[n % 12];
+        shape[axis] = sizes[n % 13];
         shape[1 - axis] = 1 + roll(3);
-        call c = make_call(types[n % 7], shape, axis, shape[axis]);
+        call c = make_call(types[n % 9], shape, axis, shape[axis]);
         c.attrs[0].i = axis;
         c.attrs[1].i = roll(2);
-        check_against(&c, tern_sort__ref, tern_sort__ref_scratch, tern_sort__radix, sort_scratch);
+        check_against(&c, tern_sort__ref, tern_sort__ref_scratch,
+                      tern__sort_is_wide(types[n % 9]) ? tern_sort__radix_wide : tern_sort__radix,
+                      sort_scratch);
         call_free(&c);
     }
 }

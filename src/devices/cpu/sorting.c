@@ -1,4 +1,4 @@
-/* sorting.c - sort and topk on the CPU: elements of 64 bits stay on the reference heap, which the others beat. */
+/* sorting.c - sort and topk on the CPU: sort by radix, topk of floats by blocks; other topk are left to the reference heap. */
 #include "devices/cpu/cpu.h"
 
 #include "base/status.h"
@@ -15,8 +15,8 @@ static int axis_of(const tern__attr *attr, int rank)
 
 static bool choose_sort(const tern__call *call, tern__choice *out)
 {
-    const tern__kernel *radix = &tern__cpu_fast_of(TERN__OP_sort, 0)->kernel;
     const tern__type *x = call->in[0];
+    const tern__kernel *radix = &tern__cpu_fast_of(TERN__OP_sort, tern__sort_is_wide(x->dtype))->kernel;
     size_t bytes;
     if (x->rank == 0 || !tern__sort_scratch(x, axis_of(&call->attrs[0], x->rank), &bytes))
         return false;

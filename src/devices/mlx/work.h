@@ -60,13 +60,13 @@ struct work {
     {
         return mx::array(value);
     }
-    // What is to be added up: in f64 where MLX has it (Metal has not), so that many terms keep their digits and partial sums
-    // beyond f32 come back. `narrow` is the way back.
+    // What is to be added up: floats in f64 where MLX has it (Metal has not), so that many terms keep their digits and partial
+    // sums beyond f32 come back; `narrow` is the way back. The rest in i64: MLX itself would take 32 bits.
     mx::array wide(const mx::array &x) const
     {
-        return mx::issubdtype(x.dtype(), mx::floating) && s.device.type == mx::Device::cpu
-                   ? as(x, mx::float64)
-                   : x;
+        if (!mx::issubdtype(x.dtype(), mx::floating))
+            return as(x, mx::int64);
+        return s.device.type == mx::Device::cpu ? as(x, mx::float64) : x;
     }
     mx::array narrow(const mx::array &x) const
     {

@@ -24,6 +24,37 @@ static inline uint32_t tern__key_of_i32(int32_t x, bool descending)
     return descending ? ~key : key;
 }
 
+/* Like those, of 64 bits; NaN last. */
+static inline uint64_t tern__key_of_f64(double x, bool descending)
+{
+    uint64_t bits;
+    if (isnan(x))
+        return UINT64_MAX;
+    x += 0.0; /* -0 becomes +0 */
+    memcpy(&bits, &x, sizeof bits);
+    const uint64_t key = bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
+    return descending ? ~key : key;
+}
+
+static inline uint64_t tern__key_of_i64(int64_t x, bool descending)
+{
+    const uint64_t key = (uint64_t)x ^ UINT64_C(1) << 63;
+    return descending ? ~key : key;
+}
+
+/* A key of 64 bits leaves no room for its index. */
+typedef struct tern__wide_word {
+    uint64_t key;
+    int64_t index;
+} tern__wide_word;
+
+enum {
+    TERN__SORT_DIGIT = 11, /* bits; as many digits as make a key */
+    TERN__SORT_DIGITS = 3,
+    TERN__SORT_DIGITS_WIDE = 6,
+    TERN__SORT_BUCKETS = 1 << TERN__SORT_DIGIT,
+};
+
 static inline uint64_t tern__word(uint32_t key, int64_t index)
 {
     return (uint64_t)key << 32 | (uint32_t)index;
