@@ -396,7 +396,7 @@ static int measure_results(const tern_bench_model_options *o, output *out)
     int code = status == TERN_OK ? EXIT_DONE : fail_status(NULL);
     const tern_moment begin = tern_moment_now();
     if (code == EXIT_DONE && tern_bench_model(o, visit, out) != TERN_OK)
-        code = fail_model(o->path);
+        code = fail_model(o->path, NULL);
     progress_end();
     /* What was measured before it was stopped, or failed, is told all the same, and says that it is not all. */
     if (code != EXIT_DONE && out->rows > 0 && out->kept == TERN_OK)
@@ -456,7 +456,7 @@ static int run(const args *a)
             text_free(&out.json.out);
     }
     if (status != TERN_OK)
-        code = o.path ? fail_model(o.path) : fail_status(NULL);
+        code = o.path ? fail_model(o.path, NULL) : fail_status(NULL);
     model_close(&built_in);
     return code;
 }

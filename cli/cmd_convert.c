@@ -139,27 +139,39 @@ static bool take_size(const args *a, const char *name, uint64_t *out)
     return true;
 }
 
+static int convert_file(const args *a, tern_convert_options *options)
+{
+    tern_model_file *file;
+    tern_ctx *ctx;
+    if (tern_model_file_open(args_operand(a, 0), NULL, &file) != TERN_OK)
+        return fail_status(NULL);
+    int code = EXIT_FAILED;
+    if (tern_ctx_create(NULL, &ctx) == TERN_OK) {
+        code = convert(ctx, file, args_operand(a, 1), options, args_has(a, "json"));
+        tern_ctx_destroy(ctx);
+    } else {
+        fail_status(NULL);
+    }
+    tern_model_file_close(file);
+    return code;
+}
+
 static int run(const args *a)
 {
     tern_convert_options options = tern_convert_options_default();
-    tern_model_file *file;
-    tern_ctx *ctx;
+    const char *path = args_value(a, "tokenizer");
+    tern_tokenizer *tokenizer = NULL;
     options.force = args_has(a, "force");
     if (!model_type(a, "type", &options.type) || !model_type(a, "embedding", &options.embedding) ||
         !take_size(a, "shard-size", &options.shard_bytes))
         return EXIT_USAGE;
     if (!model_output(args_operand(a, 1), LIST_ENDINGS))
         return EXIT_USAGE;
-    if (tern_model_file_open(args_operand(a, 0), NULL, &file) != TERN_OK)
+    if (path && tern_tokenizer_load(path, NULL, &tokenizer) != TERN_OK)
         return fail_status(NULL);
-    int code = EXIT_FAILED;
-    if (tern_ctx_create(NULL, &ctx) == TERN_OK) {
-        code = convert(ctx, file, args_operand(a, 1), &options, args_has(a, "json"));
-        tern_ctx_destroy(ctx);
-    } else {
-        fail_status(NULL);
-    }
-    tern_model_file_close(file);
+    options.tokenizer = tokenizer;
+    const int code = convert_file(a, &options);
+    tern_tokenizer_free(tokenizer);
     return code;
 }
 
@@ -169,6 +181,8 @@ static const option options[] = {
      "all but hf_t2, .bin f32"},
     {"embedding", 0, "TYPE", NULL,
      "how the table of tokens and the output layer are stored; as they are by default"},
+    {"tokenizer", 0, "FILE", NULL,
+     "give the new file this tokenizer: a tokenizer.json, a .bin of llama2.c's, or a GGUF that has it"},
     {"shard-size", 0, "SIZE", NULL,
      "write several .safetensors of at most so many bytes, 500M or 5G, and their index"},
     {"force", 0, NULL, NULL,

@@ -235,10 +235,10 @@ static int open_and_inspect_model(const report *r, bool known)
 {
     tern_model_file *file;
     tern_status status = tern_model_file_open(r->path, NULL, &file);
-    if (status == TERN_FORMAT && !known)
-        return fail("%s (it is neither a .npy or .npz file nor a graph, either)", tern_last_error());
     if (status != TERN_OK)
-        return fail_model(r->path);
+        return fail_model(r->path, status == TERN_FORMAT && !known
+                                       ? " (it is neither a .npy or .npz file nor a graph, either)"
+                                       : NULL);
     int code = inspect_model(r->path, file, r->as_json);
     tern_model_file_close(file);
     return code;

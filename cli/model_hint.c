@@ -68,7 +68,7 @@ static bool has_no_tensors(const char *path)
     return none;
 }
 
-int fail_model(const char *path)
+int fail_model(const char *path, const char *otherwise)
 {
     struct stat info;
     text line = {0};
@@ -79,7 +79,10 @@ int fail_model(const char *path)
     if (there && S_ISDIR(info.st_mode)) {
         add_files_of(path, &line);
     } else if (there && S_ISREG(info.st_mode)) {
+        const size_t before = line.length;
         add_kind(path, &line);
+        if (line.length == before && otherwise)
+            text_add(&line, otherwise);
         if (has_no_tensors(path)) {
             text_clear(&line);
             text_addf(&line,

@@ -54,7 +54,7 @@ void model_close(model_source *m)
 
 int model_fail(const model_source *m)
 {
-    return m->built_in ? fail_status(NULL) : fail_model(m->name);
+    return m->built_in ? fail_status(NULL) : fail_model(m->name, NULL);
 }
 
 bool model_type(const args *a, const char *name, tern_stored *out)

@@ -37,8 +37,9 @@ int read_prompt_line(const args *a, text *out);
 /* Appends a text of the command line, with escapes as llama.cpp has them unless --no-escape is given. */
 void add_argument(const args *a, const char *value, text *out);
 
-/* After tern_last_error() on a model's file or folder: says it, and what the file is instead if that can be told. EXIT_FAILED. */
-int fail_model(const char *path);
+/* After tern_last_error() on a model's file or folder: says it, and what the file is instead if that can be told, else `otherwise` unless it is
+ * NULL. EXIT_FAILED. */
+int fail_model(const char *path, const char *otherwise);
 
 /* How messages and reports call it: the path, or "standard input". */
 const char *source_name(const char *path);

@@ -430,7 +430,7 @@ int train_open(train_run *r)
             "run, give its folder: -o DIR --resume",
             path);
     else if (code == EXIT_DONE && path && tern_model_file_open(path, NULL, &from) != TERN_OK)
-        code = fail_model(path);
+        code = fail_model(path, NULL);
     if (code == EXIT_DONE)
         code = take_config(r, from);
     if (code == EXIT_DONE)

@@ -12,6 +12,7 @@
 #include <tern/model.h>
 #include <tern/model_file.h>
 #include <tern/status.h>
+#include <tern/tokenizer.h>
 
 /* ---- random models ------------------------------------------------------------------------------------------------- */
 
@@ -57,6 +58,7 @@ typedef struct tern_convert_options {
     tern_model_progress progress; /* or NULL; told bytes that are looked at, written or read back */
     void (*report)(void *user, const tern_convert_report *tensor); /* or NULL; once for each, at the end */
     void *user;
+    const tern_tokenizer *tokenizer; /* that the new file gets; NULL: the model's own, if it has one */
 } tern_convert_options;
 
 #ifdef __cplusplus
@@ -84,7 +86,7 @@ TERN_API const char *tern_convert_ending(int i);
  * (TERN_UNSUPPORTED for what is no LLaMA with the settings that this format means). Ternary codes go through unchanged, and are read back and compared before the file appears. A scale
  * that the type cannot hold exactly becomes a tensor of its own, `x.scale` beside `x.weight`. TERN_DTYPE for weights that
  * are not ternary and not said to be a ternary model's, TERN_UNSUPPORTED for ternary weights as numbers in safetensors, unless
- * forced. */
+ * forced; TERN_INVALID_ARGUMENT for a tokenizer where the new file has no place for it. */
 TERN_API tern_status tern_model_convert(tern_ctx *ctx, const tern_model_file *file, const char *path,
                                         const tern_convert_options *options);
 

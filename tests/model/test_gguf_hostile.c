@@ -230,6 +230,14 @@ TEST(one_of_several_parts)
     CHECK(strstr(tern_last_error(), "part 2 of the 3"));
     CHECK_STATUS(tern_model_plan_memory(file, NULL, &memory), TERN_UNSUPPORTED);
     tern_model_file_close(file);
+    static const char *const keys[] = {"split.count", "split.no"};
+    for (int i = 0; i < 2; i++) { /* what is no number is not "not there" */
+        start(0, 2), put_meta_u32(&b, keys[1 - i], 2), put_meta_text(&b, keys[i], "2");
+        CHECK_OK(open_bytes(&b, &file));
+        CHECK_STATUS(tern_model_check(file), TERN_DTYPE);
+        CHECK(strstr(tern_last_error(), keys[i]));
+        tern_model_file_close(file);
+    }
     start(0, 1), put_meta_u32(&b, "split.count", 1); /* all of it */
     CHECK_OK(open_bytes(&b, &file));
     CHECK_STATUS(tern_model_check(file), TERN_NOT_FOUND);

@@ -616,6 +616,10 @@ TEST(bad_indices)
         {"\"a\":\"model.safetensors.index.json\"", TERN_FORMAT},
         {WHOLE_MAP "},\"weight_map\":{", TERN_FORMAT}, /* twice */
         {"},\"weight_map\":{" WHOLE_MAP, TERN_FORMAT},
+        {WHOLE_MAP "},\"metadata\":{", TERN_FORMAT},
+        {"\"a\":\"part-1.safetensors\",\"b\":\"part-2.safetensors\"", TERN_FORMAT}, /* without c */
+        {"\"a\":\"part-1.safetensors\",\"b\":\"part-2.safetensors\",\"b\":\"part-2.safetensors\"",
+         TERN_FORMAT},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         CHECK_STATUS(open_index(bad[i].map, &file), bad[i].status);

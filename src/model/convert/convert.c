@@ -15,10 +15,12 @@
 #include "model/arch/architecture.h"
 #include "model/file/codec.h"
 #include "model/file/hf.h"
+#include "model/arch/parts.h"
 #include "model/convert/hf_write.h"
 #include "model/convert/ternary_write.h"
 #include "model/file/load.h"
 #include "model/file/stored.h"
+#include "model/tokenizer/tokenizer.h"
 #include "tensor/convert.h"
 
 enum { CHUNK = 1 << 20 };
@@ -233,7 +235,7 @@ static void new_name(const job *j, const tern_file_tensor *t, char name[static T
 static tern_status declare(job *j, const tern__output *out)
 {
     if (j->format == TERN_FILE_GGUF)
-        TERN_TRY(tern__copy_metadata(j->file, j->w));
+        TERN_TRY(tern__copy_metadata(j->file, j->o.tokenizer, j->w));
     for (size_t i = out->first; i < out->end; i++) {
         const tern__conversion *c = &j->plan[i];
         const tern_file_tensor *t = &j->file->tensors[c->source];
@@ -261,7 +263,7 @@ static tern_status make_beside(job *j, const char *path)
     /* codes, and numbers that are ternary, mean what they are; master weights are still to be ternarised */
     const bool online = j->file->master_weights && !packed;
     const char *mode = online ? "online" : packed || ternary ? "offline" : NULL;
-    return tern__hf_beside_make(j->file, path, mode, &j->beside);
+    return tern__hf_beside_make(j->file, j->o.tokenizer, path, mode, &j->beside);
 }
 
 /* Which part has which tensor. */
@@ -414,6 +416,37 @@ static tern_status check_model(const job *j)
     return TERN_OK;
 }
 
+static tern_status compare_tokens(const tern_vocabulary *d, void *user)
+{
+    const job *j = user;
+    int table;
+    if (tern__table_of(j->file, &table) == TERN_OK && (int64_t)d->n_tokens > j->file->tensors[table].shape[0])
+        tern__log(TERN_LOG_WARN,
+                  "the new file cannot be run: its tokenizer has %zu tokens, but the model knows %lld: it is "
+                  "not this model's",
+                  d->n_tokens, (long long)j->file->tensors[table].shape[0]);
+    return TERN_OK;
+}
+
+/* What the new file will lack, or have too much of. Why a tokenizer cannot be read is said by who writes it. */
+static tern_status check_tokenizer(job *j)
+{
+    if (j->format == TERN_FILE_LLAMA2C) {
+        TERN__FAIL_IF(
+            j->o.tokenizer, TERN_INVALID_ARGUMENT,
+            "llama2.c keeps the tokenizer in a file of its own: it cannot be written into the model's");
+        return TERN_OK;
+    }
+    if (!j->o.tokenizer && j->file->format == TERN_FILE_LLAMA2C)
+        tern__log(TERN_LOG_WARN,
+                  "the new file has no tokenizer: llama2.c keeps it in a file of its own, to be "
+                  "named now, or whenever the model runs");
+    const tern_status status = j->o.tokenizer
+                                   ? tern__vocabulary_of_tokenizer(j->o.tokenizer, compare_tokens, j)
+                                   : tern__vocabulary_of_file(j->file, false, compare_tokens, j);
+    return status == TERN_OUT_OF_MEMORY ? status : TERN_OK;
+}
+
 static tern_status run(job *j, const char *path)
 {
     tern__llama2c_shape shape = {0};
@@ -423,11 +456,7 @@ static tern_status run(job *j, const char *path)
                                   .llama2c = &shape};
     j->format = to.format;
     TERN_TRY(check_model(j));
-    if (j->file->format == TERN_FILE_LLAMA2C && to.format != TERN_FILE_LLAMA2C)
-        tern__log(
-            TERN_LOG_WARN,
-            "the new file has no tokenizer: llama2.c keeps it in a file of its own, to be named whenever "
-            "the model runs");
+    TERN_TRY(check_tokenizer(j));
     if (to.format == TERN_FILE_SAFETENSORS)
         TERN_TRY(tern__architecture_of(j->file, &j->architecture));
     if (to.format == TERN_FILE_LLAMA2C)

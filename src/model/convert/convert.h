@@ -78,7 +78,12 @@ tern_status tern__plan_sort_for_llama2c(const tern_model_file *file, const tern_
 tern_status tern__load_for_conversion(tern_ctx *ctx, const tern_model_file *file, int i, bool force,
                                       tern_tensor **codes, tern_tensor **scales, bool *exact);
 
-/* Metadata as GGUF has them, with the vocabulary from a tokenizer.json where the model has its own there. */
-tern_status tern__copy_metadata(const tern_model_file *file, tern__model_writer *w);
+/* Does its metadata hold a tokenizer? A new one takes the place of all that is said of it then; else what config.json says of ids stays. */
+bool tern__has_vocabulary(const tern_model_file *file);
+
+/* Metadata as GGUF has them, with the vocabulary of `tokenizer`; where that is NULL, from the tokenizer.json beside the model, if that is
+ * where it has its own. */
+tern_status tern__copy_metadata(const tern_model_file *file, const tern_tokenizer *tokenizer,
+                                tern__model_writer *w);
 
 #endif

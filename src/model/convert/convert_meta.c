@@ -82,12 +82,21 @@ static tern_status add_vocabulary(const tern_vocabulary *d, void *user)
     return tern__gguf_add_vocabulary(j->w, d, j->file);
 }
 
-/* A model without a tokenizer, or with one that is not known, goes without; the latter is said. */
-static tern_status copy_vocabulary(const tern_model_file *file, tern__model_writer *w)
+bool tern__has_vocabulary(const tern_model_file *file)
 {
     int entry;
-    if (file->format != TERN_FILE_SAFETENSORS ||
-        tern_model_file_meta_find(file, "tokenizer.ggml.tokens", &entry) == TERN_OK)
+    return tern_model_file_meta_find(file, "tokenizer.ggml.tokens", &entry) == TERN_OK;
+}
+
+/* A model without a tokenizer, or with one that is not known, goes without; the latter is said. */
+static tern_status copy_vocabulary(const tern_model_file *file, const tern_tokenizer *tokenizer,
+                                   tern__model_writer *w)
+{
+    const bool own = tern__has_vocabulary(file);
+    if (tokenizer)
+        return tern__vocabulary_of_tokenizer(tokenizer, add_vocabulary,
+                                             &(vocabulary_job){own ? NULL : file, w});
+    if (file->format != TERN_FILE_SAFETENSORS || own)
         return TERN_OK;
     tern_status status = tern__vocabulary_of_file(file, false, add_vocabulary, &(vocabulary_job){file, w});
     if (status == TERN_UNSUPPORTED || status == TERN_UNAVAILABLE)
@@ -96,12 +105,16 @@ static tern_status copy_vocabulary(const tern_model_file *file, tern__model_writ
                                                                                                 : status;
 }
 
-tern_status tern__copy_metadata(const tern_model_file *file, tern__model_writer *w)
+tern_status tern__copy_metadata(const tern_model_file *file, const tern_tokenizer *tokenizer,
+                                tern__model_writer *w)
 {
+    static const char of_tokenizers[] = "tokenizer.";
+    const bool replaced = tokenizer && tern__has_vocabulary(file);
     for (int i = 0; i < tern_model_file_meta_count(file); i++) {
         tern_meta_info info;
         TERN_TRY(tern_model_file_meta(file, i, &info));
-        if (is_left_out(info.key))
+        if (is_left_out(info.key) ||
+            (replaced && strncmp(info.key, of_tokenizers, strlen(of_tokenizers)) == 0))
             continue;
         tern_meta_type type = type_for_gguf(file, i, &info);
         tern__gguf_meta_begin(w, info.key, type, info.is_array ? info.count : -1);
@@ -110,5 +123,5 @@ tern_status tern__copy_metadata(const tern_model_file *file, tern__model_writer 
             tern__gguf_flush(w);
         }
     }
-    return copy_vocabulary(file, w);
+    return copy_vocabulary(file, tokenizer, w);
 }

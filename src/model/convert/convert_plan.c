@@ -204,9 +204,8 @@ static tern_status check_type(const tern_model_file *file, const tern_file_tenso
                   "%s: tensor '%s' cannot be %s: llama2.c's files have f32 only", file->parts[0].path,
                   t->stored_name, name);
     TERN__FAIL_IF(
-        !has, TERN_UNSUPPORTED,
-        "%s: tensor '%s' cannot be %s in safetensors: choose f32, f16 or bf16, or for ternary layers hf_t2",
-        file->parts[0].path, t->stored_name, name);
+        !has, TERN_UNSUPPORTED, "%s: tensor '%s' cannot be %s in safetensors: choose f32, f16 or bf16%s",
+        file->parts[0].path, t->stored_name, name, is_table(t) ? "" : ", or for ternary layers hf_t2");
     TERN__FAIL_IF(planes > 1 && t->shape[0] % planes != 0, TERN_SHAPE,
                   "%s: tensor '%s' has %lld rows: %s packs %d into one, and could not say how many of "
                   "the last there are: choose f32, f16 or bf16",

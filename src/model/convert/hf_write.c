@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/json_text.h"
 #include "base/status.h"
+#include "model/convert/convert.h"
 #include "model/convert/model_writer.h"
 #include "model/arch/hparams.h"
 #include "model/tokenizer/tokenizer.h"
@@ -128,6 +129,18 @@ static void add_numbers(tern__strbuf *s, const tern_model_file *file, const tern
     }
 }
 
+/* Of a tokenizer that is not the model's own. */
+static void add_own_ends(const tern_tokenizer *t, tern__strbuf *s)
+{
+    for (size_t i = 0; i < t->n_ends; i++)
+        tern__strbuf_addf(s, "%s%d",
+                          i               ? ", "
+                          : t->n_ends > 1 ? ",\n  \"eos_token_id\": ["
+                                          : ",\n  \"eos_token_id\": ",
+                          t->ends[i]);
+    tern__strbuf_add(s, t->n_ends > 1 ? "]" : "");
+}
+
 /* One id, or a list of them. */
 static tern_status add_ends(const tern_model_file *file, tern__strbuf *s)
 {
@@ -149,8 +162,8 @@ static tern_status add_ends(const tern_model_file *file, tern__strbuf *s)
     return TERN_OK;
 }
 
-static tern_status add_config(const tern_model_file *file, const char *path, const char *mode,
-                              tern__beside *all)
+static tern_status add_config(const tern_model_file *file, const tern_tokenizer *tokenizer, const char *path,
+                              const char *mode, tern__beside *all)
 {
     const tern__architecture *a = NULL;
     TERN_TRY(tern__architecture_of(file, &a));
@@ -173,9 +186,18 @@ static tern_status add_config(const tern_model_file *file, const char *path, con
         a->hf_class, a->hf_written_type, tern__activation_name(a->activation));
     add_numbers(&s, file, &h, table.shape[0]);
     tern__strbuf_addf(&s, ",\n  \"tie_word_embeddings\": %s", tied ? "true" : "false");
-    if (tern_model_file_get_int(file, "tokenizer.ggml.bos_token_id", &id) == TERN_OK)
+    tern_status status = TERN_OK;
+    const bool replaced = tokenizer && tern__has_vocabulary(file);
+    if (replaced)
+        id = tokenizer->bos;
+    else if (tern_model_file_get_int(file, "tokenizer.ggml.bos_token_id", &id) != TERN_OK)
+        id = TERN_NO_TOKEN;
+    if (id != TERN_NO_TOKEN)
         tern__strbuf_addf(&s, ",\n  \"bos_token_id\": %lld", (long long)id);
-    tern_status status = add_ends(file, &s);
+    if (replaced)
+        add_own_ends(tokenizer, &s);
+    else
+        status = add_ends(file, &s);
     if (status != TERN_OK) {
         tern__strbuf_free(&s);
         return status;
@@ -294,14 +316,15 @@ static tern_status add_copy(const char *from, const char *path, const char *name
     return tern__hf_beside_add(all, path, name, &s);
 }
 
-tern_status tern__hf_beside_make(const tern_model_file *file, const char *path, const char *mode,
-                                 tern__beside *all)
+tern_status tern__hf_beside_make(const tern_model_file *file, const tern_tokenizer *tokenizer,
+                                 const char *path, const char *mode, tern__beside *all)
 {
     static const char *const names[] = {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja"};
-    int entry;
     static_assert(TERN__COUNT(names) + 2 <= TERN__COUNT(all->files), "and config.json, and an index");
-    TERN_TRY(add_config(file, path, mode, all));
-    if (tern_model_file_meta_find(file, "tokenizer.ggml.tokens", &entry) == TERN_OK)
+    TERN_TRY(add_config(file, tokenizer, path, mode, all));
+    if (tokenizer)
+        return tern__vocabulary_of_tokenizer(tokenizer, add_vocabulary, &(request){path, all});
+    if (tern__has_vocabulary(file))
         return tern__vocabulary_of_file(file, false, add_vocabulary, &(request){path, all});
     for (size_t i = 0; i < TERN__COUNT(names) && !tern_model_file_in_memory(file); i++)
         TERN_TRY(add_copy(file->parts[0].path, path, names[i], all));

@@ -2,6 +2,8 @@
 #ifndef TERN_MODEL_CONVERT_HF_WRITE_H
 #define TERN_MODEL_CONVERT_HF_WRITE_H
 
+#include <tern/tokenizer.h>
+
 #include "base/strbuf.h"
 #include "model/file/model_file.h"
 
@@ -19,10 +21,10 @@ typedef struct tern__beside {
 } tern__beside;
 
 /* What stands in the folder of `path` beside a model from `file`. `mode` is the quantization_mode of its linear layers: "offline"
- * is codes with a weight_scale that multiplies, or numbers that are ternary, "online" master weights; NULL: they have none. A file that is there
+ * is codes with a weight_scale that multiplies, or numbers that are ternary, "online" master weights; NULL: they have none. `tokenizer`: the one it gets; NULL: its own. A file that is there
  * already and says something else will not be overwritten: TERN_STATE. Nothing is written yet. */
-tern_status tern__hf_beside_make(const tern_model_file *file, const char *path, const char *mode,
-                                 tern__beside *all);
+tern_status tern__hf_beside_make(const tern_model_file *file, const tern_tokenizer *tokenizer,
+                                 const char *path, const char *mode, tern__beside *all);
 /* Takes `text`, which is empty afterwards, as another one called `name`. */
 tern_status tern__hf_beside_add(tern__beside *all, const char *path, const char *name, tern__strbuf *text);
 tern_status tern__hf_beside_write(tern__beside *all);

@@ -205,8 +205,9 @@ typedef struct index_reading {
     tern_model_file *file;
     const char *path;              /* of the index: parts are added while it is read, and may move */
     struct tern__directory *names; /* of tensors; NULL the first time */
+    bool *seen;                    /* of tensors, the second time: which have had their entry */
     size_t entries;
-    bool mapped; /* the weight_map was there */
+    bool mapped, described; /* the weight_map, and the metadata, were there */
 } index_reading;
 
 static tern_status take_entry(void *user, const json_t *tensor, const json_t *part_name)
@@ -217,22 +218,33 @@ static tern_status take_entry(void *user, const json_t *tensor, const json_t *pa
     TERN__FAIL_IF(!in, TERN_FORMAT, "%s: the part of '%.60s' is not a string", r->path, name);
     r->entries++;
     TERN_TRY(find_part(r->file, r->path, in, &part));
-    TERN__FAIL_IF(r->names && (!tern__directory_find(r->names, name, &i) || r->file->tensors[i].part != part),
-                  TERN_FORMAT, "%s: tensor '%.60s' is not in '%.60s', where it says that it is", r->path,
-                  name, in);
+    if (!r->names)
+        return TERN_OK;
+    TERN__FAIL_IF(!tern__directory_find(r->names, name, &i) || r->file->tensors[i].part != part, TERN_FORMAT,
+                  "%s: tensor '%.60s' is not in '%.60s', where it says that it is", r->path, name, in);
+    TERN__FAIL_IF(r->seen[i], TERN_FORMAT, "%s: JSON: '%.60s' occurs twice", r->path, name);
+    r->seen[i] = true;
     return TERN_OK;
 }
 
-/* Of the others only that they are JSON is of interest. */
+static tern_status note(const index_reading *r, const char *name, bool *there)
+{
+    TERN__FAIL_IF(*there, TERN_FORMAT, "%s: JSON: '%s' occurs twice", r->path, name);
+    *there = true;
+    return TERN_OK;
+}
+
+/* Of the others only that they are JSON is of interest, and of the metadata that they are there once. */
 static tern_status take_map(void *user, tern__json_walk *w, const json_t *key)
 {
     index_reading *r = user;
     json_t *value;
     if (strcmp(json_string_value(key), "weight_map") == 0) {
-        TERN__FAIL_IF(r->mapped, TERN_FORMAT, "%s: JSON: 'weight_map' occurs twice", r->path);
-        r->mapped = true;
+        TERN_TRY(note(r, "weight_map", &r->mapped));
         return tern__json_values(w, take_entry, user);
     }
+    if (strcmp(json_string_value(key), "metadata") == 0)
+        TERN_TRY(note(r, "metadata", &r->described));
     TERN_TRY(tern__json_value(w, &value));
     json_decref(value);
     return TERN_OK;
@@ -240,7 +252,7 @@ static tern_status take_map(void *user, tern__json_walk *w, const json_t *key)
 
 static tern_status read_index(index_reading *r, tern__json_walk w)
 {
-    r->mapped = false;
+    r->mapped = r->described = false;
     TERN_TRY(tern__json_members(&w, take_map, r));
     TERN_TRY(tern__json_end(&w));
     TERN__FAIL_IF(r->entries == 0, TERN_FORMAT, "%s: JSON without a weight_map: not the index of a model",
@@ -248,7 +260,18 @@ static tern_status read_index(index_reading *r, tern__json_walk w)
     return TERN_OK;
 }
 
-/* Nothing is said twice in a valid index, so that it has no more entries than there are tensors. */
+/* Which is wrong, the index or a part, cannot be told; that they are not of one model can. */
+static tern_status check_all_named(const index_reading *r)
+{
+    for (size_t i = 0; i < r->file->n_tensors; i++)
+        TERN__FAIL_IF(!r->seen[i], TERN_FORMAT,
+                      "%s: tensor '%.60s' of '%s' is not in its weight_map: it is the index of another model",
+                      r->path, r->file->tensors[i].stored_name,
+                      tern__path_name(r->file->parts[r->file->tensors[i].part].path));
+    return TERN_OK;
+}
+
+/* Nothing is said twice in a valid index, so that it has no more entries than there are tensors; and nothing is left out. */
 static tern_status read_index_twice(tern_model_file *file, const tern__json_walk *start)
 {
     index_reading r = {.file = file, .path = start->path};
@@ -257,7 +280,11 @@ static tern_status read_index_twice(tern_model_file *file, const tern__json_walk
                   "%s: it names %zu tensors, but its parts have %zu", r.path, r.entries, file->n_tensors);
     TERN_TRY(tern__directory_create(r.path, "tensors", &file->tensors[0].stored_name,
                                     sizeof(tern_file_tensor), file->n_tensors, &r.names));
-    tern_status status = read_index(&r, *start);
+    r.seen = tern__alloc_zero(file->n_tensors, sizeof *r.seen);
+    tern_status status = r.seen ? read_index(&r, *start) : tern__out_of_memory(file->n_tensors);
+    if (status == TERN_OK)
+        status = check_all_named(&r);
+    tern__free(r.seen);
     tern__directory_free(r.names);
     return status;
 }
