@@ -129,6 +129,23 @@ static void show_progress(void *user, int done, int total)
     progress_count((uint64_t)done, (uint64_t)total);
 }
 
+static bool any_slower(const tern_regress_report *report)
+{
+    tern_regress_row row;
+    for (int i = 0; tern_regress_at(report, i, &row) == TERN_OK; i++)
+        if (row.time >= TERN_REGRESS_REGRESSION)
+            return true;
+    return false;
+}
+
+/* They had it at some time; a verdict is of times in which they had not. */
+static void warn_of_others(const tern_regress_report *report)
+{
+    disturbed_warn_of(tern_regress_results(report),
+                      any_slower(report) ? "what is called slower was so again when they left it alone"
+                                         : NULL);
+}
+
 /* Ctrl-C ends it with TERN_CANCELLED and a report of what was measured. */
 static tern_status run_and_show(const settings *s, const tern_results *base, const tern_results *history,
                                 tern_regress_report **out)
@@ -141,7 +158,7 @@ static tern_status run_and_show(const settings *s, const tern_results *base, con
     const tern_status status = tern_regress_run(&o, &bench, base, history, out);
     progress_end();
     if (*out)
-        disturbed_warn_of(tern_regress_results(*out));
+        warn_of_others(*out);
     return status;
 }
 

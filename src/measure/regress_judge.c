@@ -146,6 +146,12 @@ bool tern__regress_has_changed(const tern_regress_row *row)
     return row->time >= TERN_REGRESS_REGRESSION || row->time == TERN_REGRESS_BETTER;
 }
 
+bool tern__regress_shows(const tern_regress_row *row, tern_regress_state first)
+{
+    return tern__regress_has_changed(row) &&
+           (row->time == TERN_REGRESS_BETTER) == (first == TERN_REGRESS_BETTER);
+}
+
 /* "slower" or "faster". */
 static const char *word_of(tern_regress_state time)
 {
@@ -155,8 +161,7 @@ static const char *word_of(tern_regress_state time)
 tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row, tern_regress_state first)
 {
     char text[96];
-    if (tern__regress_has_changed(row) &&
-        (row->time == TERN_REGRESS_BETTER) == (first == TERN_REGRESS_BETTER))
+    if (tern__regress_shows(row, first))
         return TERN_OK;
     row->time = TERN_REGRESS_UNDECIDED;
     row->state = worst_of(row);
