@@ -132,8 +132,8 @@ static void show_progress(void *user, int done, int total)
 static bool any_slower(const tern_regress_report *report)
 {
     tern_regress_row row;
-    for (int i = 0; tern_regress_at(report, i, &row) == TERN_OK; i++)
-        if (row.time >= TERN_REGRESS_REGRESSION)
+    for (int i = 0; i < tern_regress_rows(report); i++) /* none past the last: an error may still be to be told */
+        if (tern_regress_at(report, i, &row) == TERN_OK && row.time >= TERN_REGRESS_REGRESSION)
             return true;
     return false;
 }
@@ -181,6 +181,46 @@ static int make_report(const args *a, const settings *s, const tern_results *bas
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
+/* Rows of this state; a row that the baseline could not measure either is not missed. */
+static int count_state(const tern_regress_report *report, tern_regress_state state)
+{
+    tern_regress_row row;
+    int n = 0;
+    for (int i = 0; tern_regress_at(report, i, &row) == TERN_OK; i++)
+        n += row.state == state && (state != TERN_REGRESS_MISSING || row.base.rounds > 0);
+    return n;
+}
+
+/* What a state asks of who reads it. */
+static const char *next_step(tern_regress_state state, bool in_turns)
+{
+    switch (state) {
+    case TERN_REGRESS_UNDECIDED:
+        return in_turns
+                   ? "undecided: slower or not, these pairs cannot tell. More of them can (--sessions),\n"
+                     "  or an idle machine.\n"
+                   : "undecided: slower or not, these times cannot tell. More of them can (--budget),\n"
+                     "  or an idle machine, or the old build at hand (--program OLD).\n";
+    case TERN_REGRESS_MISSING:
+        return "missing: not measured now, or not then; --missing fail makes that a failure.\n";
+    case TERN_REGRESS_BETTER:
+    case TERN_REGRESS_SAME:
+    case TERN_REGRESS_REGRESSION:
+    case TERN_REGRESS_CRITICAL:
+        break;
+    }
+    return NULL;
+}
+
+static void add_next_steps(text *t, const args *a, const tern_regress_report *report)
+{
+    for (int s = TERN_REGRESS_BETTER; s <= TERN_REGRESS_CRITICAL; s++) {
+        const char *step = next_step((tern_regress_state)s, args_has(a, "program"));
+        if (step && count_state(report, (tern_regress_state)s) > 0)
+            text_add(t, step);
+    }
+}
+
 static int write_report(const args *a, const tern_regress_report *report, out_file *to)
 {
     const char *name = args_value(a, "output-format");
@@ -190,19 +230,14 @@ static int write_report(const args *a, const tern_regress_report *report, out_fi
         return fail_status(NULL); /* not one of the choices */
     if (tern_regress_write(report, format, &words) != TERN_OK)
         return fail_status(NULL);
-    const int code = out_finish(to, words);
+    text all = {0};
+    text_add(&all, words);
+    if (format == TERN_REGRESS_AS_TEXT)
+        add_next_steps(&all, a, report);
+    const int code = out_finish(to, text_string(&all));
+    text_free(&all);
     tern_string_free(words);
     return code;
-}
-
-/* Rows of this state; a row that the baseline could not measure either is not missed. */
-static int count_state(const tern_regress_report *report, tern_regress_state state)
-{
-    tern_regress_row row;
-    int n = 0;
-    for (int i = 0; tern_regress_at(report, i, &row) == TERN_OK; i++)
-        n += row.state == state && (state != TERN_REGRESS_MISSING || row.base.rounds > 0);
-    return n;
 }
 
 static int fail_rows(int n, const char *are, const char *said)
