@@ -132,7 +132,8 @@ static void show_progress(void *user, int done, int total)
 static bool any_slower(const tern_regress_report *report)
 {
     tern_regress_row row;
-    for (int i = 0; i < tern_regress_rows(report); i++) /* none past the last: an error may still be to be told */
+    /* None past the last: an error may still be to be told. */
+    for (int i = 0; i < tern_regress_rows(report); i++)
         if (tern_regress_at(report, i, &row) == TERN_OK && row.time >= TERN_REGRESS_REGRESSION)
             return true;
     return false;

@@ -22,7 +22,7 @@ typedef struct tern__occupancy {
         waited; /* threads' worth: share of the time, added up over threads; NaN: the system does not tell */
     double stolen; /* cores' worth; NaN likewise */
     double others; /* cores' worth */
-    double hidden; /* cores' worth that these two may lack, since the system counts in ticks; 0: it does not tell them */
+    double hidden; /* that these two may lack: the system counts in ticks; 0: it does not tell them */
     int cores;
 } tern__occupancy;
 

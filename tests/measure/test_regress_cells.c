@@ -105,7 +105,7 @@ static void plant_close(tern__cell *cell)
 /* What others have of the machine, whatever they have of the one that the tests run on. */
 static struct {
     double waited;  /* share of the time */
-    double cores;   /* of two that others compute on, as the system's ticks of 10 ms show it; 0: the system does not tell */
+    double cores;   /* of two that others compute on; 0: the system does not tell */
     double step_s;  /* between readings; 0: a second */
     int readings;   /* so far */
     int quiet_from; /* from this one on nobody waits; 0: never */
