@@ -267,7 +267,7 @@ int bench_run_suite(const args *a, const char *suite)
     }
     if (as_table) {
         bench_print_table(results);
-        disturbed_warn_of(results);
+        disturbed_warn_of(results, NULL);
     } else if (bench_write(results, format, &to) != EXIT_DONE)
         code = EXIT_FAILED;
     tern_results_free(results);

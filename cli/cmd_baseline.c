@@ -21,6 +21,7 @@
 
 static int measure(const bench_settings *settings, int runs, tern_results *all)
 {
+    disturbed_sessions seen = {0};
     for (int i = 0; i < runs; i++) {
         tern_results *r = NULL;
         progress_stage("measuring", "a session", i + 1, runs);
@@ -28,13 +29,14 @@ static int measure(const bench_settings *settings, int runs, tern_results *all)
         const bool stopped = progress_stopped_by() != 0;
         const bool fits = r && !stopped && results_append(all, r);
         if (fits)
-            disturbed_warn_of(r);
+            disturbed_count(r, &seen);
         tern_results_free(r);
         if (stopped)
             return fail("stopped in session %d of %d: no baseline was kept", i + 1, runs);
         if (!fits)
             return code == EXIT_DONE ? EXIT_FAILED : code;
     }
+    disturbed_warn_of_sessions(&seen);
     return EXIT_DONE; /* rows without a share of their limit have times all the same */
 }
 

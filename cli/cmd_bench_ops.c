@@ -44,7 +44,7 @@ static void print_page_head(const tern_results *results)
     if (isnan(load))
         printf("The machine was quiet when it began.");
     else
-        printf("The machine was busy when it began (load %.2f): figures may be too low.", load);
+        printf("The machine was busy when it began (load %.2f): times may be too high.", load);
     printf(
         "\n\nEach operation is compiled and run as any program, its results are compared with those of the "
         "reference kernels, and\nit is timed in turns with probes of the limit that binds it at best: bytes "

@@ -129,19 +129,19 @@ static void print_comparison(const side *a, const side *b, const tern_comparison
     add_recommendation(&advice, c);
     print_side('A', a, c->median_a, c->n_a);
     print_side('B', b, c->median_b, c->n_b);
-    printf("\n%s%s%s: B takes %.3f of A's time (95 %% interval ", on(STYLE_BOLD),
+    printf("\n%s%s%s: pair by pair, B takes %.3f of A's time (95 %% interval ", on(STYLE_BOLD),
            tern_verdict_name(c->verdict), off(STYLE_BOLD), c->ratio);
     if (isnan(c->ratio_low))
         printf("unavailable: fewer than 6 samples)\n");
     else
         printf("%.3f to %.3f)\n", c->ratio_low, c->ratio_high);
-    printf("  p = %.2g where %.2g was allowed, noise ", c->p, c->alpha);
-    if (isinf(c->noise))
-        printf("unavailable: too few samples");
-    else
-        printf("%.1f %%", c->noise * 100);
-    printf(", %d look%s in %s\n", c->looks, c->looks == 1 ? "" : "s",
+    printf("  %d pairs of neighbouring samples in %s; medians above are of all samples\n", c->n_b,
            tern_time_text(c->seconds * 1e9, took, sizeof took));
+    printf("  p = %.2g (a difference needs %.2g or less); ", c->p, c->alpha);
+    if (isinf(c->noise))
+        printf("noise unavailable: too few samples\n");
+    else
+        printf("up to %.1f %% may be noise\n", c->noise * 100);
     if (!d->any)
         printf("  results: the same bits\n");
     else

@@ -129,6 +129,24 @@ static void show_progress(void *user, int done, int total)
     progress_count((uint64_t)done, (uint64_t)total);
 }
 
+static bool any_slower(const tern_regress_report *report)
+{
+    tern_regress_row row;
+    /* None past the last: an error may still be to be told. */
+    for (int i = 0; i < tern_regress_rows(report); i++)
+        if (tern_regress_at(report, i, &row) == TERN_OK && row.time >= TERN_REGRESS_REGRESSION)
+            return true;
+    return false;
+}
+
+/* They had it at some time; a verdict is of times in which they had not. */
+static void warn_of_others(const tern_regress_report *report)
+{
+    disturbed_warn_of(tern_regress_results(report),
+                      any_slower(report) ? "what is called slower was so again when they left it alone"
+                                         : NULL);
+}
+
 /* Ctrl-C ends it with TERN_CANCELLED and a report of what was measured. */
 static tern_status run_and_show(const settings *s, const tern_results *base, const tern_results *history,
                                 tern_regress_report **out)
@@ -141,7 +159,7 @@ static tern_status run_and_show(const settings *s, const tern_results *base, con
     const tern_status status = tern_regress_run(&o, &bench, base, history, out);
     progress_end();
     if (*out)
-        disturbed_warn_of(tern_regress_results(*out));
+        warn_of_others(*out);
     return status;
 }
 
@@ -164,6 +182,46 @@ static int make_report(const args *a, const settings *s, const tern_results *bas
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
+/* Rows of this state; a row that the baseline could not measure either is not missed. */
+static int count_state(const tern_regress_report *report, tern_regress_state state)
+{
+    tern_regress_row row;
+    int n = 0;
+    for (int i = 0; tern_regress_at(report, i, &row) == TERN_OK; i++)
+        n += row.state == state && (state != TERN_REGRESS_MISSING || row.base.rounds > 0);
+    return n;
+}
+
+/* What a state asks of who reads it. */
+static const char *next_step(tern_regress_state state, bool in_turns)
+{
+    switch (state) {
+    case TERN_REGRESS_UNDECIDED:
+        return in_turns
+                   ? "undecided: slower or not, these pairs cannot tell. More of them can (--sessions),\n"
+                     "  or an idle machine.\n"
+                   : "undecided: slower or not, these times cannot tell. More of them can (--budget),\n"
+                     "  or an idle machine, or the old build at hand (--program OLD).\n";
+    case TERN_REGRESS_MISSING:
+        return "missing: not measured now, or not then; --missing fail makes that a failure.\n";
+    case TERN_REGRESS_BETTER:
+    case TERN_REGRESS_SAME:
+    case TERN_REGRESS_REGRESSION:
+    case TERN_REGRESS_CRITICAL:
+        break;
+    }
+    return NULL;
+}
+
+static void add_next_steps(text *t, const args *a, const tern_regress_report *report)
+{
+    for (int s = TERN_REGRESS_BETTER; s <= TERN_REGRESS_CRITICAL; s++) {
+        const char *step = next_step((tern_regress_state)s, args_has(a, "program"));
+        if (step && count_state(report, (tern_regress_state)s) > 0)
+            text_add(t, step);
+    }
+}
+
 static int write_report(const args *a, const tern_regress_report *report, out_file *to)
 {
     const char *name = args_value(a, "output-format");
@@ -173,19 +231,14 @@ static int write_report(const args *a, const tern_regress_report *report, out_fi
         return fail_status(NULL); /* not one of the choices */
     if (tern_regress_write(report, format, &words) != TERN_OK)
         return fail_status(NULL);
-    const int code = out_finish(to, words);
+    text all = {0};
+    text_add(&all, words);
+    if (format == TERN_REGRESS_AS_TEXT)
+        add_next_steps(&all, a, report);
+    const int code = out_finish(to, text_string(&all));
+    text_free(&all);
     tern_string_free(words);
     return code;
-}
-
-/* Rows of this state; a row that the baseline could not measure either is not missed. */
-static int count_state(const tern_regress_report *report, tern_regress_state state)
-{
-    tern_regress_row row;
-    int n = 0;
-    for (int i = 0; tern_regress_at(report, i, &row) == TERN_OK; i++)
-        n += row.state == state && (state != TERN_REGRESS_MISSING || row.base.rounds > 0);
-    return n;
 }
 
 static int fail_rows(int n, const char *are, const char *said)

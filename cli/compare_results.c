@@ -109,7 +109,7 @@ static void add_to_json(json *j, const tern_result *key, const tern_comparison *
     text_free(&advice);
 }
 
-static void print_summary(const tally *t)
+static void print_summary(const tally *t, bool in_turns)
 {
     const int found = t->better + t->worse;
     printf("\nB is faster in %d, slower in %d, the same in %d, undecided in %d", t->better, t->worse, t->same,
@@ -117,10 +117,13 @@ static void print_summary(const tally *t)
     if (found > 0)
         printf("; where it differs it is %.3f times as fast (geometric mean)", exp(t->log_sum / found));
     putchar('\n');
+    if (in_turns)
+        puts("A and B are medians of all sessions; speed-ups are of neighbours, one pair of sessions at a "
+             "time.");
 }
 
 /* Every benchmark that both have. */
-static int print_report(const args *a, const tern_regress_report *report)
+static int print_report(const args *a, const tern_regress_report *report, bool in_turns)
 {
     static const table_column columns[] = {
         {"benchmark", false, true, STYLE_NAME},
@@ -153,7 +156,7 @@ static int print_report(const args *a, const tern_regress_report *report)
         text_free(&j.out);
     if (as_table) {
         table_print(&t, 0, true);
-        print_summary(&sum);
+        print_summary(&sum, in_turns);
     } else {
         table_free(&t);
     }
@@ -185,7 +188,7 @@ static int compare_sets(const args *a, const tern_compare_options *o, const tern
     tern_regress_report *report = NULL;
     tern_status status = in_turns ? tern_regress_pairs(&options, first, second, &report)
                                   : tern_regress_compare(&options, first, NULL, second, &report);
-    int code = status == TERN_OK ? print_report(a, report) : fail_status(NULL);
+    int code = status == TERN_OK ? print_report(a, report, in_turns) : fail_status(NULL);
     if (code == EXIT_DONE && in_turns)
         warn_of_few(&options, report);
     tern_regress_free(report);

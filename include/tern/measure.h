@@ -77,8 +77,8 @@ typedef struct tern_moment {
 
 TERN_API tern_moment tern_moment_now(void);
 
-/* Did others have the machine since `begin`, so that figures which were taken meanwhile may be too low? true: other processes computed on
- * more than a quarter of the cores, or the host kept more than a twentieth of one back; `text` (room; may be NULL) says how much, "others
+/* Did others have the machine since `begin`, so that what was timed meanwhile may be faster without them? true: other processes computed on
+ * more than an eighth of the cores, or the host kept more than a twentieth of one back; `text` (room; may be NULL) says how much, "others
  * computed on 1.9 of 2 cores". false, and "", also where the system does not tell. */
 TERN_API bool tern_moment_disturbed(const tern_moment *begin, char *text, size_t room);
 

@@ -22,6 +22,7 @@ typedef struct tern__occupancy {
         waited; /* threads' worth: share of the time, added up over threads; NaN: the system does not tell */
     double stolen; /* cores' worth; NaN likewise */
     double others; /* cores' worth */
+    double hidden; /* that these two may lack: the system counts in ticks; 0: it does not tell them */
     int cores;
 } tern__occupancy;
 
@@ -32,11 +33,16 @@ tern_moment tern__moment_read(const char *proc);
 tern__occupancy tern__occupancy_between(tern_moment before, tern_moment after);
 
 /* Can others explain a change beyond `threshold`? They can if they had more than half of it (at most 5 %) of the time in which this
- * process could have run: a disturbance may hit the median as hard as the mean. And if they computed on more than a quarter of the
- * cores: what they do to caches and memory shows in no clock. What is not known is not held against anybody. */
+ * process could have run: a disturbance may hit the median as hard as the mean. And if they computed on more than an eighth of the
+ * cores: what they do to caches, memory and the other half of a core shows in no clock. What is not known is not held against anybody. */
 bool tern__is_occupied(const tern__occupancy *o, double threshold);
 
-/* Is it worth a warning? Threads that waited are left out of it: there may be more of one's own than cores. */
+/* Was it long enough for that answer? Ticks hide little of a second, and all of a twentieth: what was so short that others could have had
+ * more than they may, unseen, proves nothing. True where the system does not tell. */
+bool tern__occupancy_is_sure(const tern__occupancy *o);
+
+/* Is it worth a warning? The same rule, for no threshold; but threads that waited are left out of it: there may be more of one's own than
+ * cores. */
 bool tern__occupancy_is_worth_telling(const tern__occupancy *o);
 
 /* "0.41 of its threads waited for a core, others computed on 2.0 of 2 cores": how many at a time, in the mean. */

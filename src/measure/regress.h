@@ -68,6 +68,8 @@ const tern_regress_report *tern__regress_hold(const tern_regress_report *p);
 tern_status tern__regress_judge(tern_regress_report *p, tern_regress_row *row);
 /* Does its time seem slower or faster? */
 bool tern__regress_has_changed(const tern_regress_row *row);
+/* Does its time seem to have changed the same way as `first` says? */
+bool tern__regress_shows(const tern_regress_row *row, tern_regress_state first);
 /* After a second measurement of what seemed slower or faster, which `first` says: it must be so again. */
 tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row, tern_regress_state first);
 /* Where both have shares of a limit: a change that the limit shows, too, is the machine's, and becomes undecided. */

@@ -99,16 +99,19 @@ static tern_status explain_as(tern_regress_report *p, tern_regress_row *row, con
     if (of_time)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", text[0] ? "; " : "", of_time);
     else if (row->time >= TERN_REGRESS_REGRESSION)
-        add_part(text, sizeof text, "%stime: %s by %.1f %%", "more", 100 * (c->ratio - 1));
+        add_part(text, sizeof text, "%stime: %s by %.1f %%", "slower", 100 * (c->ratio - 1));
     else if (row->time == TERN_REGRESS_UNDECIDED && c->n_b > 0) {
         const double change = fabs(c->ratio - 1);
-        const char *why = c->n_b < needed ? "too few pairs"
-                          : change > p->o.threshold && !p->paired && isnan(row->noise_floor)
+        const bool large = change > p->o.threshold;
+        const size_t used = strlen(text);
+        const char *why = c->n_b < needed ? "so few pairs tell nothing"
+                          : large && !p->paired && isnan(row->noise_floor)
                               ? "the baseline has one session, so that nobody knows what sessions differ by"
-                          : change > p->o.threshold && change <= row->noise_floor ? "within the noise floor"
-                          : change > p->o.threshold && c->p > c->alpha            ? "not significant"
-                                                                       : "the interval is too wide";
-        add_part(text, sizeof text, "%stime: %s, at %+.1f %%", why, 100 * (c->ratio - 1));
+                          : large && change <= row->noise_floor ? "sessions differ by as much anyway"
+                          : large && c->p > c->alpha            ? "that may be chance"
+                                                                : "the times scatter too much to tell";
+        snprintf(text + used, sizeof text - used, "%stime: %+.1f %%, but %s", used ? "; " : "",
+                 100 * (c->ratio - 1), why);
     }
     if (row->time == TERN_REGRESS_MISSING && row->now.error[0]) {
         const size_t used = strlen(text);
@@ -146,6 +149,12 @@ bool tern__regress_has_changed(const tern_regress_row *row)
     return row->time >= TERN_REGRESS_REGRESSION || row->time == TERN_REGRESS_BETTER;
 }
 
+bool tern__regress_shows(const tern_regress_row *row, tern_regress_state first)
+{
+    return tern__regress_has_changed(row) &&
+           (row->time == TERN_REGRESS_BETTER) == (first == TERN_REGRESS_BETTER);
+}
+
 /* "slower" or "faster". */
 static const char *word_of(tern_regress_state time)
 {
@@ -155,8 +164,7 @@ static const char *word_of(tern_regress_state time)
 tern_status tern__regress_confirm(tern_regress_report *p, tern_regress_row *row, tern_regress_state first)
 {
     char text[96];
-    if (tern__regress_has_changed(row) &&
-        (row->time == TERN_REGRESS_BETTER) == (first == TERN_REGRESS_BETTER))
+    if (tern__regress_shows(row, first))
         return TERN_OK;
     row->time = TERN_REGRESS_UNDECIDED;
     row->state = worst_of(row);

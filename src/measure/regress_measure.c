@@ -145,6 +145,19 @@ static tern_status take_samples(tern_regress_report *p, tern_regress_row *row, t
 
 enum { TRIES = 3 };
 
+/* Samples that show what `first` says, again and again until the time that they took tells whether others had the machine; or those that
+ * do not show it. */
+static tern_status take_proof(tern_regress_report *p, tern_regress_row *row, tern__cell *cell,
+                              tern_regress_state first, tern__occupancy *o)
+{
+    const tern_moment before = tern_moment_now();
+    do {
+        TERN_TRY(take_samples(p, row, cell));
+        *o = tern__occupancy_between(before, tern_moment_now());
+    } while (tern__regress_shows(row, first) && !tern__occupancy_is_sure(o));
+    return TERN_OK;
+}
+
 /* The second measurement. Samples of a moment in which others had the machine are thrown away and taken again, a few times; what is
  * slower, or faster, only in such moments is undecided. */
 static tern_status confirm(tern_regress_report *p, tern_regress_row *row, tern__cell *cell)
@@ -152,9 +165,7 @@ static tern_status confirm(tern_regress_report *p, tern_regress_row *row, tern__
     tern__occupancy o;
     const tern_regress_state first = row->time;
     for (int i = 0; i < TRIES; i++) {
-        const tern_moment before = tern_moment_now();
-        TERN_TRY(take_samples(p, row, cell));
-        o = tern__occupancy_between(before, tern_moment_now());
+        TERN_TRY(take_proof(p, row, cell, first, &o));
         if (tern__regress_has_changed(row) && tern__is_occupied(&o, p->o.threshold))
             continue;
         TERN_TRY(tern__regress_confirm(p, row, first));

@@ -71,6 +71,30 @@ void tern__regress_add_history(tern__strbuf *to, const tern_history *h)
 
 /* ---- text ---- */
 
+enum { COLUMNS = 80, INDENT = 12 };
+
+/* Words in lines that begin in column `indent`; the first is there already. A sign of per cent stays with its number. */
+static void add_wrapped(tern__strbuf *to, const char *words, int indent)
+{
+    int column = indent;
+    for (const char *word = words; *word;) {
+        size_t length = strcspn(word, " ");
+        if (strncmp(word + length, " %", 2) == 0)
+            length += 1 + strcspn(word + length + 1, " ");
+        const bool first = column == indent;
+        if (!first && column + 1 + (int)length > COLUMNS) {
+            tern__strbuf_addf(to, "\n%*s", indent, "");
+            column = indent;
+        } else if (!first) {
+            tern__strbuf_add(to, " ");
+            column++;
+        }
+        tern__strbuf_addf(to, "%.*s", (int)length, word);
+        column += (int)length;
+        word += length + strspn(word + length, " ");
+    }
+}
+
 void tern__regress_add_floor(tern__strbuf *to, double floor)
 {
     if (floor > 10)
@@ -80,27 +104,38 @@ void tern__regress_add_floor(tern__strbuf *to, double floor)
         tern__strbuf_addf(to, "%.1f %%", 100 * floor);
 }
 
+/* The times, and how they differ. Of pairs the change is that between neighbours, which need not be that between the medians of all. */
+static void add_times(tern__strbuf *to, const tern_regress_report *p, const tern_regress_row *row)
+{
+    const tern_comparison *c = &row->comparison;
+    tern__strbuf_addf(to, "%s -> %s", tern__time_of(c->median_a * 1e9).text,
+                      tern__time_of(c->median_b * 1e9).text);
+    tern__strbuf_add(to, p->paired ? " (medians); pair by pair " : ", ");
+    tern__regress_add_change(to, c);
+    if (p->paired)
+        tern__strbuf_addf(to, ", %d pairs of sessions", c->n_b);
+    else if (isnan(row->noise_floor))
+        tern__strbuf_add(to, "; what sessions differ by is unavailable: the baseline has one");
+    else {
+        tern__strbuf_addf(to, "; %d sessions differ by up to ", row->runs);
+        tern__regress_add_floor(to, row->noise_floor);
+    }
+    tern__strbuf_addf(to, "; p = %.2g", c->p);
+}
+
 static void add_text_row(tern__strbuf *to, const tern_regress_report *p, const tern_regress_row *row)
 {
-    tern__strbuf_addf(to, "%-10s  ", tern_regress_state_name(row->state));
+    tern__strbuf words = TERN__STRBUF_EMPTY;
+    tern__strbuf_addf(to, "%-*s", INDENT, tern_regress_state_name(row->state));
     tern__result_add_name(to, &row->base);
-    tern__strbuf_add(to, "\n            ");
-    if (row->comparison.n_b > 0) {
-        tern__strbuf_addf(to, "%s -> %s, ", tern__time_of(row->comparison.median_a * 1e9).text,
-                          tern__time_of(row->comparison.median_b * 1e9).text);
-        tern__regress_add_change(to, &row->comparison);
-        if (p->paired)
-            tern__strbuf_addf(to, ", %d pairs of sessions, p = %.2g", row->comparison.n_b, row->comparison.p);
-        else if (isnan(row->noise_floor))
-            tern__strbuf_addf(to, ", noise floor unavailable: one session, p = %.2g", row->comparison.p);
-        else {
-            tern__strbuf_add(to, ", noise floor ");
-            tern__regress_add_floor(to, row->noise_floor);
-            tern__strbuf_addf(to, " of %d sessions, p = %.2g", row->runs, row->comparison.p);
-        }
-    }
+    tern__strbuf_addf(to, "\n%*s", INDENT, "");
+    if (row->comparison.n_b > 0)
+        add_times(&words, p, row);
     if (row->reason[0])
-        tern__strbuf_addf(to, "%s%s", row->comparison.n_b > 0 ? "; " : "", row->reason);
+        tern__strbuf_addf(&words, "%s%s", words.length > 0 ? "; " : "", row->reason);
+    add_wrapped(to, words.text ? words.text : "", INDENT);
+    to->failed |= words.failed;
+    tern__strbuf_free(&words);
     tern__strbuf_add(to, "\n");
     tern__strbuf past = TERN__STRBUF_EMPTY;
     tern__regress_add_history(&past, &row->history);
@@ -108,6 +143,15 @@ static void add_text_row(tern__strbuf *to, const tern_regress_report *p, const t
         tern__strbuf_addf(to, "            history: %s\n", past.text);
     to->failed |= past.failed;
     tern__strbuf_free(&past);
+}
+
+static void add_text_summary(tern__strbuf *to, const tern_regress_report *p)
+{
+    tern__strbuf words = TERN__STRBUF_EMPTY;
+    tern__regress_add_summary(&words, p);
+    add_wrapped(to, words.text ? words.text : "", 0);
+    to->failed |= words.failed;
+    tern__strbuf_free(&words);
 }
 
 /* The worst first. */
@@ -118,14 +162,14 @@ void tern__regress_add_text(tern__strbuf *to, const tern_regress_report *p)
             if (p->rows[i].state == (tern_regress_state)s)
                 add_text_row(to, p, &p->rows[i]);
     tern__strbuf_add(to, "\n");
-    tern__regress_add_summary(to, p);
+    add_text_summary(to, p);
     if (strcmp(p->host, p->base_host) != 0)
         tern__strbuf_add(to,
                          "\nThe baseline is of another machine: times say nothing about the program alone.");
     if (tern__regress_loads_differ(p))
         tern__strbuf_addf(
             to,
-            "\nwarning: the machine's load was %.2f when the baseline was measured, and %.2f now: what "
+            "\nwarning: the machine's load was %.2f when the baseline was measured, and\n%.2f now: what "
             "differs may be the load.",
             p->base_load, p->load);
     tern__strbuf_add(to, "\n");

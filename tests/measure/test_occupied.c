@@ -120,11 +120,39 @@ TEST(a_machine_is_occupied_if_others_explain_the_change)
         {after(30, 40, 1000, 1000), 0.1, false}, /* the ticks' doubt is the host's */
         {after(30, 45, 1000, 1000), 0.1, true},  {after(51, 0, 1000, 1000), 0.5, true},
         {after(9, 0, 1000, 1000), 0.02, false},  {after(11, 0, 1000, 1000), 0.02, true},
-        {after(0, 0, 1510, 1000), 0.1, false},   {after(0, 0, 1530, 1000), 0.1, true},
+        {after(0, 0, 1260, 1000), 0.1, false},   {after(0, 0, 1280, 1000), 0.1, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (tern__is_occupied(&cases[i].o, cases[i].threshold) != cases[i].occupied)
             harness_fail(__FILE__, __LINE__, "case %zu is%s occupied", i, cases[i].occupied ? " not" : "");
+}
+
+/* No row is judged by other numbers than those of the warning. */
+TEST(a_warning_is_given_by_the_rule_of_verdicts)
+{
+    for (uint64_t ms = 0; ms < 1000; ms += 7) {
+        const tern__occupancy busy = after(0, 0, 1000 + ms, 1000), stolen = after(0, ms, 1000, 1000);
+        CHECK_EQ(tern__occupancy_is_worth_telling(&busy), tern__is_occupied(&busy, 0.1));
+        CHECK_EQ(tern__occupancy_is_worth_telling(&stolen), tern__is_occupied(&stolen, 0.1));
+    }
+    tern__occupancy waited = after(900, 0, 1000, 1000);
+    CHECK(!tern__occupancy_is_worth_telling(&waited)); /* there may be more threads than cores */
+    /* A tick of each core is little of a second; of less time it may be all that others had. */
+    CHECK(tern__occupancy_is_sure(&waited));
+    waited.hidden = 0.2;
+    CHECK(!tern__occupancy_is_sure(&waited));
+    waited = (tern__occupancy){.waited = NAN, .stolen = NAN, .others = NAN};
+    CHECK(tern__occupancy_is_sure(&waited)); /* where nothing is known, waiting does not help */
+}
+
+/* What rounds to nothing is not told. */
+TEST(no_part_of_a_text_is_zero)
+{
+    char text[128];
+    tern__occupancy o = after(0, 23, 1820, 800);
+    o.waited = NAN;
+    tern__occupancy_text(&o, text, sizeof text);
+    CHECK_STR(text, "others computed on 1.0 of 2 cores");
 }
 
 /* Of the machine at hand: nothing is known of it but that sums grow. */

@@ -171,7 +171,7 @@ TEST(a_session_without_others_has_only_its_own_noise)
     CHECK_EQ(tern_regress_worst(report), TERN_REGRESS_UNDECIDED);
     char *text;
     CHECK_OK(tern_regress_write(report, TERN_REGRESS_AS_TEXT, &text));
-    CHECK(strstr(text, "noise floor unavailable: one session") != NULL && !strstr(text, "nan"));
+    CHECK(strstr(text, "unavailable: the baseline has one") != NULL && !strstr(text, "nan"));
     tern_string_free(text);
     CHECK_OK(tern_regress_write(report, TERN_REGRESS_AS_JSON, &text));
     CHECK(strstr(text, "\"noise_floor\": null") != NULL && !strstr(text, "nan") && !strstr(text, "inf"));
@@ -478,12 +478,12 @@ TEST(too_few_pairs_are_said_to_be_too_few)
             if (run == 8 && k == 0) { /* eight pairs */
                 CHECK_OK(tern_regress_pairs(NULL, old, now, &report));
                 CHECK_OK(tern_regress_at(report, 0, &row));
-                CHECK(row.state == TERN_REGRESS_UNDECIDED && strstr(row.reason, "too few pairs") != NULL);
+                CHECK(row.state == TERN_REGRESS_UNDECIDED &&
+                      strstr(row.reason, "so few pairs tell nothing") != NULL);
                 char *text = NULL;
                 CHECK_OK(tern_regress_write(report, TERN_REGRESS_AS_TEXT, &text));
-                const char *said =
-                    text ? strstr(text, "8 pairs can never tell anything of 2 benchmarks, it takes 9") : NULL;
-                CHECK(said && !strstr(strstr(said, "it takes") + 1, "it takes"));
+                const char *said = text ? strstr(text, "8 pairs can") : NULL;
+                CHECK(said && !strstr(said + 1, "8 pairs")); /* once, not in every row */
                 tern_string_free(text);
                 tern_regress_free(report);
             }

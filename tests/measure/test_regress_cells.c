@@ -105,6 +105,8 @@ static void plant_close(tern__cell *cell)
 /* What others have of the machine, whatever they have of the one that the tests run on. */
 static struct {
     double waited;  /* share of the time */
+    double cores;   /* of two that others compute on; 0: the system does not tell */
+    double step_s;  /* between readings; 0: a second */
     int readings;   /* so far */
     int quiet_from; /* from this one on nobody waits; 0: never */
     tern_moment last;
@@ -115,10 +117,16 @@ static tern_moment tell_moment(void *user)
     (void)user;
     tern_moment *m = &others.last;
     const bool quiet = others.quiet_from > 0 && ++others.readings >= others.quiet_from;
-    const uint64_t second = 1000000000;
+    const uint64_t second = (uint64_t)((others.step_s > 0 ? others.step_s : 1) * 1e9), tick = 10000000;
     m->now_ns += second;
     m->waited_ns += quiet ? 0 : (uint64_t)(others.waited * (double)second);
     m->waits_known = true;
+    if (others.cores > 0) {
+        m->tick_ns = tick;
+        m->cores = 2;
+        m->cores_known = true;
+        m->busy_ns += quiet ? 0 : (uint64_t)(others.cores * (double)second);
+    }
     return *m;
 }
 
@@ -223,6 +231,28 @@ TEST(a_cell_is_slower_only_on_a_machine_of_its_own)
     measure_planted(TERN_OK, 3e-4, 0, &p);
     CHECK_EQ(p.row.time, TERN_REGRESS_CRITICAL);
     others.waited = 0;
+}
+
+/* Others who compute on half a core of two slow down what runs beside them; nor do ticks hide them because the samples took little time. */
+TEST(a_short_look_does_not_miss_others)
+{
+    planted p;
+    memset(&others, 0, sizeof others);
+    others.cores = 0.5;
+    measure_planted(TERN_OK, 3e-4, 0, &p);
+    CHECK(p.row.time == TERN_REGRESS_UNDECIDED && p.row.state == TERN_REGRESS_UNDECIDED);
+    CHECK(strstr(p.reason, "but other programs had the machine: ") != NULL);
+    others.step_s = 0.05; /* of which ticks hide 40 % of a core */
+    measure_planted(TERN_OK, 3e-4, 0, &p);
+    CHECK_EQ(p.row.time, TERN_REGRESS_UNDECIDED);
+    CHECK(strstr(p.reason, "others computed on 0.4 of 2 cores") != NULL);
+    const int patient = plan.runs;
+    /* Nobody from the first reading of the second look on: it is long enough when it has lasted for 0.32 s. */
+    others.quiet_from = 2, others.readings = 0;
+    measure_planted(TERN_OK, 3e-4, 0, &p);
+    CHECK_EQ(p.row.time, TERN_REGRESS_CRITICAL);
+    CHECK(others.readings > 7 && plan.runs < patient);
+    memset(&others, 0, sizeof others);
 }
 
 /* Nor is faster while others had it: what they leave may be in longer pieces than what they left then. */

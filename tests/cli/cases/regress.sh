@@ -12,7 +12,8 @@ results fast20.json 0.8 0.8
 tern baseline create main --from base.json
 regress()
 {
-    status tern regress --baseline main --no-record "$@" | grep -E '^(better|same|undecided|missing|regression|critical|exit)'
+    status tern regress --baseline main --no-record "$@" | tee shown | grep -E '^(better|same|undecided|missing|regression|critical|exit)'
+    awk 'length > 80 { print "wide: " $0 }' shown
 }
 for set in same slow5 slow20 slow40 fast20; do
     echo "# $set"

@@ -11,10 +11,13 @@ for set in same slow5 slow20 slow40 fast20 none; do
 done
 printf '#!/bin/sh\nexit 7\n' >broken
 chmod +x same slow5 slow20 slow40 fast20 none broken
+# A row's lines as one: where they break hangs on how long the numbers are.
+join_rows() { awk '/^            / { sub(/^ +/, " "); printf "%s", $0; next } { printf "%s%s", (NR > 1 ? "\n" : ""), $0 } END { print "" }'; }
 regress()
 {
-    status tern regress --program ./same --program "$@" | grep -E '^(better|same|undecided|missing|regression|critical|exit| .*pairs)' |
-        sed -E 's/[0-9.]+ .s -> [0-9.]+ .s/A -> B/; s/\([^)]*\)/(INTERVAL)/; s/(by|,) [+]?([0-9]+)[.][0-9] %/\1 \2 %/g'
+    status tern regress --program ./same --program "$@" | tee shown | join_rows | grep -E '^(better|same|undecided|missing|regression|critical|exit)' |
+        sed -E 's/[0-9.]+ .s -> [0-9.]+ .s/A -> B/; s/\([+-][^)]*\)/(INTERVAL)/; s/(by|pair) [+]?([0-9]+)[.][0-9] %/\1 \2 %/g'
+    awk 'length > 80 { print "wide: " $0 }' shown
 }
 for set in same slow5 slow20 slow40 fast20; do
     echo "# $set"
