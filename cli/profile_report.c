@@ -22,11 +22,11 @@ static void print_head(const tern_profile_info *info)
     char wall[NUMBER_TEXT], work[NUMBER_TEXT], wait[NUMBER_TEXT];
     text line = {0};
     text_add_safe(&line, info->title);
-    printf("%sprofile%s of '%s': %s\n", on(STYLE_TITLE), off(STYLE_TITLE), text_string(&line),
-           format_time(wall, info->wall_ns));
-    printf("%d thread%s worked %s and waited %s for each other; %" PRIu64 " events, %" PRIu64 " lost\n",
-           info->threads, info->threads == 1 ? "" : "s", format_time(work, info->work_ns),
-           format_time(wait, info->wait_ns), info->events, info->lost);
+    printf("%sprofile%s: %s\n", on(STYLE_TITLE), off(STYLE_TITLE), text_string(&line));
+    printf("in %s by the clock %d thread%s worked %s and waited %s for each other;\n%" PRIu64
+           " events, %" PRIu64 " lost\n",
+           format_time(wall, info->wall_ns), info->threads, info->threads == 1 ? "" : "s",
+           format_time(work, info->work_ns), format_time(wait, info->wait_ns), info->events, info->lost);
     if (info->lost)
         printf("the oldest events were lost: numbers are too small; --events takes more\n");
     text_free(&line);

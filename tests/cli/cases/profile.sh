@@ -15,7 +15,7 @@ echo earlier >kept
 status tern profile -o kept -- graph run missing.tern 2>/dev/null
 cat kept
 tern profile --no-limits -- graph run mlp.tern --made-up |
-    grep -E "^(profile of|hot spots|what holds|threads|call tree)" | sed -E "s/: [0-9.]+ .?s$/: TIME/"
+    grep -E "^(profile:|hot spots|what holds|threads|call tree)"
 tern profile --no-limits --json -- graph run mlp.tern --made-up 2>said |
     json 'sorted(j), j["format"], j["version"], j["title"], j["lost"], {r["category"] for r in j["steps"]}, j["limits"], j["counters"]'
 grep -q . said && echo "what the command says is on stderr"
@@ -28,6 +28,10 @@ tern profile --no-limits -o report -- graph run mlp.tern --made-up >/dev/null &&
 tern synth --shape small --layers 2 loaded.gguf >/dev/null
 tern profile --no-limits --json -- run -m loaded.gguf -p "Once upon" -n 2 --threads 2 2>/dev/null |
     json '[r["threads"] for r in j["ops"] if r["name"] == "read weights"]'
+# A command that can be pasted.
+for what in profile memory; do
+    tern $what -- run -m loaded.gguf -p "Once upon" -n 2 2>/dev/null | grep -aE "^$what:"
+done
 # Rows by part, and what they leave, are all that threads worked.
 for by in part step op; do
     tern profile --no-limits --by $by --top 3 -- run -m loaded.gguf -p "Once upon" -n 2 --threads 2 2>/dev/null >report
