@@ -32,5 +32,7 @@ tern memory --format collapsed -o stacks -- graph run mlp.tern --made-up >/dev/n
 tern memory --by site -o report -- graph run mlp.tern --made-up >/dev/null && grep '^memory by' report
 # Whoever reads weights for a pass is in that pass, on whichever thread.
 tern synth --shape small --layers 2 loaded.gguf >/dev/null
-tern memory --json -- run -m loaded.gguf -p "Once upon" -n 2 --threads 2 2>/dev/null |
-    json '{j["frames"][f["parent"]]["name"] if f["parent"] >= 0 else "none" for f in j["frames"] if f["name"].startswith("load_ternary.c")}'
+tern memory --json -- run -m loaded.gguf -p "Once upon" -n 2 --threads 2 2>/dev/null >record
+json '{j["frames"][f["parent"]]["name"] if f["parent"] >= 0 else "none" for f in j["frames"] if f["name"].startswith("loading.c") and "scratch" in f["name"]}' <record
+# Scratch for reading is kept from weight to weight: a block for each thread, however many weights there are.
+json 'sum(r["allocations"] for r in j["sites"] if "scratch" in r["name"]) < 20, [r["what"] for r in j["recommendations"] if r["kind"] == "pooling"]' <record
