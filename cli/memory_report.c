@@ -27,7 +27,7 @@ static void print_head(const tern_memory_info *i, const tern_memory_system *s)
     text title = {0};
     printf("%smemory%s: %s\n", on(STYLE_TITLE), off(STYLE_TITLE), safe(&title, i->title));
     text_free(&title);
-    printf("in %s by the clock, from the system: %s at the start + %s in %" PRIu64 " allocations",
+    printf("in %s by the clock; from the system: %s at the start + %s in %" PRIu64 " allocations",
            format_time(d, i->wall_ns), format_bytes(a, i->start_bytes), format_bytes(b, i->allocated_bytes),
            i->allocations);
     printf(" - %s in %" PRIu64 " frees = %s at the end\n", format_bytes(c, i->freed_bytes), i->frees,

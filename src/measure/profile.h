@@ -44,8 +44,8 @@ enum { TERN__PROFILE_BY_COUNT = TERN_PROFILE_PARTS + 1 };
 
 struct tern_profile {
     tern_profile_info info;
-    const char *step, *wait, *run, *part, *copy; /* categories, interned */
-    tern__span *spans;                           /* by thread, then by start; a block of its own */
+    const char *step, *wait, *run, *part, *copy, *compile, *work; /* categories, interned */
+    tern__span *spans; /* by thread, then by start; a block of its own */
     size_t n_spans, cap_spans;
     tern__profile_thread *threads; /* a block of its own */
     size_t cap_threads;
