@@ -290,11 +290,11 @@ const command cmd_monitor = {
     .examples =
         "tern monitor --every 1h --check 'tern regress --baseline main --family rows' --log watch.log\n"
         "tern monitor --every 1d --check 'tern regress --baseline main' \\\n"
-        "    --alert 'echo \"$TERN_MONITOR_OUTPUT\" | mail -s \"tern: $TERN_MONITOR_STATE\" me'",
+        "    --alert 'echo \"$TERN_MONITOR_OUTPUT\" | mail -s \"$TERN_MONITOR_STATE\" me'",
     .answers = "  0  no check found a regression\n"
                "  1  one did\n"
                "  2  one found a critical regression\n"
-               "  3  it failed: a check did (status other than 0, 1 and 2), or the log cannot be written\n"
+               "  3  it failed: a check did (a status not 0 to 2), or the log cannot be written\n"
                "  4  the command line is wrong; nothing was run",
     .run = run,
 };
