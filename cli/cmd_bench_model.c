@@ -492,7 +492,8 @@ const command cmd_bench_model = {
                "products (weights "
                "of linear layers and f32 multiply-adds for other models), that of generation bytes_per_token "
                "x tokens / "
-               "time / read bandwidth; the limits are measured in turns with the model. bytes_per_token is "
+               "time / read bandwidth, unavailable where those stay in the caches; the limits are measured "
+               "in turns with the model. bytes_per_token is "
                "790 MB for the "
                "shape of BitNet 2B-4T whatever its format, else what the model's weights need; bytes_rule "
                "says which.",

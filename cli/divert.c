@@ -31,8 +31,10 @@ void divert_end(int begun)
 void divert_add_title(const args *a, text *to)
 {
     text_add(to, "tern");
-    for (int i = 0; i < args_operands(a); i++)
-        text_addf(to, " %s", args_operand(a, i));
+    for (int i = 0; i < args_operands(a); i++) {
+        text_add(to, " ");
+        text_add_word(to, args_operand(a, i));
+    }
 }
 
 bool divert_is_worth_telling(int code)

@@ -17,7 +17,7 @@ void divert_end(int begun);
 /* Runs the command that the operands name, in this process; returns its exit code. Messages are `name`'s again afterwards. */
 int divert_command(const args *a, const char *name);
 
-/* "tern run -m tiny.gguf": what the operands say, for the title of the report. */
+/* "tern run -m tiny.gguf": what the operands say, for the title of the report, in quotes where a shell needs them. */
 void divert_add_title(const args *a, text *to);
 
 /* Of a command that failed its error is what counts, and a report behind it would hide it; one that was stopped ran well. */

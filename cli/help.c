@@ -163,12 +163,29 @@ static void print_usage(const command *c, const char *path)
     puts(strncmp(c->operands, "[options]", 9) == 0 ? "" : " [options]"); /* unless they say where they go */
 }
 
+/* How much of a command of `length` bytes goes on a line of `room`: all of it, or up to a blank outside quotes, before which a
+ * backslash finds room. */
+static int break_of(const char *words, int length, int room)
+{
+    int at = 0;
+    char quote = 0;
+    for (int i = 0; length > room && i < length && (i <= room - 2 || at == 0); i++) {
+        if (quote ? words[i] == quote : words[i] == '"' || words[i] == '\'')
+            quote = quote ? 0 : words[i];
+        at = words[i] == ' ' && !quote ? i : at;
+    }
+    return at > 0 ? at : length;
+}
+
+/* Commands that can be pasted, on lines that fit. */
 static void print_examples(const char *examples)
 {
-    while (*examples) {
-        int length = (int)strcspn(examples, "\n");
-        printf("  %.*s\n", length, examples);
-        examples += length + (examples[length] == '\n');
+    for (int indent = 2; *examples;) {
+        const int length = (int)strcspn(examples, "\n"),
+                  part = break_of(examples, length, HELP_COLUMNS - indent);
+        printf("%*s%.*s%s\n", indent, "", part, examples, part < length ? " \\" : "");
+        examples += part + (examples[part] != '\0');
+        indent = part < length ? 6 : 2;
     }
 }
 

@@ -25,11 +25,11 @@ static void print_head(const tern_memory_info *i, const tern_memory_system *s)
 {
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT], d[NUMBER_TEXT];
     text title = {0};
-    printf("%smemory%s of '%s': %s\n", on(STYLE_TITLE), off(STYLE_TITLE), safe(&title, i->title),
-           format_time(a, i->wall_ns));
+    printf("%smemory%s: %s\n", on(STYLE_TITLE), off(STYLE_TITLE), safe(&title, i->title));
     text_free(&title);
-    printf("from the system: %s at the start + %s in %" PRIu64 " allocations",
-           format_bytes(a, i->start_bytes), format_bytes(b, i->allocated_bytes), i->allocations);
+    printf("in %s by the clock; from the system: %s at the start + %s in %" PRIu64 " allocations",
+           format_time(d, i->wall_ns), format_bytes(a, i->start_bytes), format_bytes(b, i->allocated_bytes),
+           i->allocations);
     printf(" - %s in %" PRIu64 " frees = %s at the end\n", format_bytes(c, i->freed_bytes), i->frees,
            format_bytes(d, i->end_bytes));
     if (s->unavailable)

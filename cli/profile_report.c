@@ -22,17 +22,39 @@ static void print_head(const tern_profile_info *info)
     char wall[NUMBER_TEXT], work[NUMBER_TEXT], wait[NUMBER_TEXT];
     text line = {0};
     text_add_safe(&line, info->title);
-    printf("%sprofile%s of '%s': %s\n", on(STYLE_TITLE), off(STYLE_TITLE), text_string(&line),
-           format_time(wall, info->wall_ns));
-    printf("%d thread%s worked %s and waited %s for each other; %" PRIu64 " events, %" PRIu64 " lost\n",
-           info->threads, info->threads == 1 ? "" : "s", format_time(work, info->work_ns),
-           format_time(wait, info->wait_ns), info->events, info->lost);
+    printf("%sprofile%s: %s\n", on(STYLE_TITLE), off(STYLE_TITLE), text_string(&line));
+    printf("in %s by the clock: %d thread%s worked %s and waited %s for each other;\n%" PRIu64
+           " events, %" PRIu64 " lost\n",
+           format_time(wall, info->wall_ns), info->threads, info->threads == 1 ? "" : "s",
+           format_time(work, info->work_ns), format_time(wait, info->wait_ns), info->events, info->lost);
     if (info->lost)
         printf("the oldest events were lost: numbers are too small; --events takes more\n");
     text_free(&line);
 }
 
-static void add_hot_spot(table *t, const tern_hot_spot *h, bool narrow)
+/* Has another row of ops the name, with another kernel? */
+static bool shares_name(const profile_report *r, const tern_profile_row *row)
+{
+    tern_profile_row other;
+    for (int i = 0; tern_profile_get_row(r->profile, r->by, i, &other) == TERN_OK; i++)
+        if (other.kernel != row->kernel && strcmp(other.name, row->name) == 0)
+            return true;
+    return false;
+}
+
+/* Names of passes read like ops, and one op may have several kernels. */
+static void add_what(text *what, const profile_report *r, const tern_profile_row *row)
+{
+    text_add_safe(what, row->name);
+    if (strcmp(row->category, row->name) == 0)
+        return;
+    if (strcmp(row->category, "step") != 0)
+        text_addf(what, " (%s)", row->category);
+    else if (r->by == TERN_PROFILE_OPS && row->kernel && shares_name(r, row))
+        text_addf(what, " (%s)", row->kernel);
+}
+
+static void add_hot_spot(table *t, const profile_report *r, const tern_hot_spot *h, bool narrow)
 {
     char number[NUMBER_TEXT];
     const tern_profile_row *row = &h->row;
@@ -40,8 +62,10 @@ static void add_hot_spot(table *t, const tern_hot_spot *h, bool narrow)
     table_add(t, format_time(number, row->self_ns));
     table_addf(t, "%.1f %%", h->share * 100);
     table_addf(t, "%" PRIu64, row->count);
-    if (!narrow)
+    if (!narrow) {
+        table_add(t, format_time(number, row->total_ns));
         table_add(t, time_of(number, row->mean_ns));
+    }
     table_add(t, format_time(number, row->p50_ns));
     if (!narrow)
         table_add(t, format_time(number, row->p99_ns));
@@ -51,7 +75,7 @@ static void add_hot_spot(table *t, const tern_hot_spot *h, bool narrow)
     else
         table_addf(t, "%.0f %%", h->limit_share * 100);
     table_add(t, is_told ? format_time(number, h->saving_ns) : "-");
-    text_add_safe(&what, row->name);
+    add_what(&what, r, row);
     if (row->step != UINT32_MAX)
         text_addf(&what, "  program %u step %u", row->program, row->step);
     if (row->where && row->name != row->where) {
@@ -112,35 +136,51 @@ static void print_rest(const profile_report *r, int shown)
     }
 }
 
+/* Of what runs once, most of the time says nothing of its steps. */
+static void print_compiling(const tern_profile *p)
+{
+    tern_profile_info info;
+    tern_profile_get_info(p, &info);
+    const double all = (double)(info.work_ns + info.wait_ns);
+    if ((double)info.compile_ns > all / 2)
+        printf(
+            "  %.0f %% of the time is compiling, once for each program. To see how fast steps are, repeat\n"
+            "  them (graph run --repeat 1000), or profile what runs longer (run -n 200).\n",
+            100 * (double)info.compile_ns / all);
+}
+
 static void print_hot_spots(const profile_report *r)
 {
     static const table_column columns[] = {
-        {"self", true, false, STYLE_BOLD},     {"share", true, false, STYLE_NONE},
-        {"events", true, false, STYLE_NONE},   {"mean", true, false, STYLE_NONE},
-        {"p50", true, false, STYLE_NONE},      {"p99", true, false, STYLE_NONE},
-        {"of limit", true, false, STYLE_NONE}, {"could save", true, false, STYLE_NONE},
-        {"what", false, true, STYLE_NAME},
+        {"self", true, false, STYLE_BOLD},       {"share", true, false, STYLE_NONE},
+        {"events", true, false, STYLE_NONE},     {"total", true, false, STYLE_NONE},
+        {"mean", true, false, STYLE_NONE},       {"p50", true, false, STYLE_NONE},
+        {"p99", true, false, STYLE_NONE},        {"of limit", true, false, STYLE_NONE},
+        {"could save", true, false, STYLE_NONE}, {"what", false, true, STYLE_NAME},
     };
-    enum { ALL = sizeof columns / sizeof *columns, MEAN = 3, P99 = 5, ROOMY = 100 };
-    /* eighty columns have room for one of the three times of an event */
+    enum { ALL = sizeof columns / sizeof *columns, TOTAL = 3, MEAN = 4, P99 = 6, ROOMY = 110 };
+    /* eighty columns have room for one of the four times with what is inside */
     const bool narrow = !term_is_wide() && term_width() < ROOMY;
     table_column shown[ALL];
     int n_shown = 0, n = 0;
     for (int c = 0; c < ALL; c++)
-        if (!narrow || (c != MEAN && c != P99))
+        if (!narrow || (c != TOTAL && c != MEAN && c != P99))
             shown[n_shown++] = columns[c];
     table t = table_make(shown, n_shown);
     tern_hot_spot h;
     for (; n < r->top && tern_profile_get_hot_spot(r->profile, r->by, n, r->limits, &h) == TERN_OK; n++)
-        add_hot_spot(&t, &h, narrow);
+        add_hot_spot(&t, r, &h, narrow);
     printf("\n%shot spots by %s%s\n", on(STYLE_TITLE), r->by_name, off(STYLE_TITLE));
     table_print(&t, 2, true);
     print_rest(r, n);
+    printf("  self is an event's own time; %s with what is inside of it\n",
+           narrow ? "p50 is" : "total, mean, p50 and p99 are");
+    print_compiling(r->profile);
     printf("\n%swhat holds them back%s\n", on(STYLE_TITLE), off(STYLE_TITLE));
     for (int i = 0; i < n && i < 5; i++)
         if (tern_profile_get_hot_spot(r->profile, r->by, i, r->limits, &h) == TERN_OK) {
             text name = {0};
-            text_add_safe(&name, h.row.name);
+            add_what(&name, r, &h.row);
             printf("  %s%s%s is %s: %s\n", on(STYLE_NAME), text_string(&name), off(STYLE_NAME),
                    tern_bottleneck_name(h.bottleneck), h.evidence);
             text_free(&name);
@@ -153,8 +193,9 @@ static void print_threads(const tern_profile *p)
     printf("\n%sthreads%s\n", on(STYLE_TITLE), off(STYLE_TITLE));
     for (int i = 0; tern_profile_get_thread(p, i, &t) == TERN_OK; i++) {
         char work[NUMBER_TEXT], wait[NUMBER_TEXT];
-        printf("  %-10s worked %s, waited %s\n", t.name, format_time(work, t.work_ns),
-               format_time(wait, t.wait_ns));
+        printf("  %-10s worked %s, waited %s%s\n", t.name, format_time(work, t.work_ns),
+               format_time(wait, t.wait_ns),
+               strncmp(t.name, "helper ", 7) == 0 ? "; it reads weights and folds constants" : "");
     }
 }
 

@@ -27,7 +27,7 @@ const command program = {
     .elsewhere = "model",
     .instead = "models run with 'tern run -m FILE -p TEXT', or 'tern chat -m FILE'",
     .examples = "tern demo\n"
-                "tern synth --shape tiny tiny.gguf    # a random model: it runs, but writes noise\n"
+                "tern synth --shape tiny tiny.gguf    # a random model: it writes noise\n"
                 "tern run -m tiny.gguf -p \"Once upon a time\" -n 40\n"
                 "tern bench model -m tiny.gguf -p 64 -n 16\n"
                 "tern graph run examples/graphs/bitlinear.tern --show\n"

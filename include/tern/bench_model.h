@@ -79,7 +79,7 @@ typedef struct tern_bench_model_row {
     double limit_rate; /* bytes or operations per second that the machine gave at most in the same rounds */
     const char *limit; /* how that was reached */
     double
-        share; /* of the limit; NaN (weights that fit into caches and other devices have none): `error` says why */
+        share; /* of the limit; NaN (generation whose weights stay in caches and other devices have none): `error` says why */
     double share_mad; /* its median distance from the median; NaN of one sample */
     /* Prompts of ternary models: int8 operations per second of the best dot products of vectors in the same rounds, and the share
      * of those. Where there are tiles (AMX), which the limit above is of, the share may be more than 1. 0: not measured. */

@@ -40,6 +40,7 @@ typedef struct tern_profile_info {
     int ops, steps, parts;     /* rows of each kind */
     int frames;                /* of the call tree */
     const char *title;         /* "" if none; lives as long as the profile */
+    uint64_t compile_ns;       /* of all threads: inside compilations, with all that they do and wait for */
 } tern_profile_info;
 
 /* What a row adds up. X(enumerator, number, name, meaning). */
@@ -84,7 +85,9 @@ typedef struct tern_profile_frame {
 } tern_profile_frame;
 
 typedef struct tern_profile_thread {
-    const char *name; /* "main", "worker 1"; lives as long as the profile */
+    const char *
+        name; /* "main"; "worker 1" runs steps beside it; "helper 1" reads weights or folds constants; "copies 1"; "thread 1" none
+                       * of these. Lives as long as the profile */
     int spans;
     uint64_t work_ns, wait_ns;
 } tern_profile_thread;

@@ -14,11 +14,13 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/status.h"
+#include "base/units.h"
 #include "measure/deadline.h"
 #include "measure/measure.h"
 #include "measure/model_steps.h"
 #include "measure/model_test.h"
 #include "measure/peak_memory.h"
+#include "measure/profile.h"
 
 enum { THREADS_MOST = 64, REPETITIONS = 5, REPETITIONS_MOST = 1000, TOKENS_MOST = 1 << 24 };
 
@@ -358,12 +360,18 @@ static void summarise(const test *t, tern_bench_model_row *row, double *rates)
         row->first_token_s = row->average_s;
 }
 
-/* Probes run on the CPU, and say nothing of other devices. */
-static tern_status check_limited(const bench *b)
+/* Probes run on the CPU, and say nothing of other devices; nor does memory's bandwidth of weights that are not read from there. */
+static tern_status check_limited(const test *t)
 {
-    return b->on_cpu ? TERN_OK
-                     : tern__fail(TERN_UNAVAILABLE, "unavailable: limits are the CPU's, it ran on '%s'",
-                                  b->o.device);
+    const bench *b = t->b;
+    char weights[TERN_UNIT_TEXT];
+    if (!b->on_cpu)
+        return tern__fail(TERN_UNAVAILABLE, "unavailable: limits are the CPU's, it ran on '%s'", b->o.device);
+    if (t->prompt || tern__place_in_caches((double)b->info.token_bytes, b->threads) == TERN__IN_MEMORY)
+        return TERN_OK;
+    tern_bytes_text((double)b->info.token_bytes, weights, sizeof weights);
+    return tern__fail(TERN_UNAVAILABLE, "unavailable: the weights stay in the caches, %s for a token",
+                      weights);
 }
 
 static tern_status run_probe(void *limit)
@@ -379,7 +387,7 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
     const double probe_work = probe.kind == TERN_LIMIT_READ_BW ? (double)probe.read_bytes : probe.operations;
     row->limit_kind = probe.kind;
     tern__limit *limit = NULL;
-    tern_status missing = check_limited(t->b);
+    tern_status missing = check_limited(t);
     if (missing == TERN_OK)
         missing = tern__limit_create(t->b->pool, t->b->threads, &probe, &limit);
     if (missing != TERN_OK && missing != TERN_UNAVAILABLE)

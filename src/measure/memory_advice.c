@@ -245,6 +245,18 @@ static uint64_t most_at_once(const tern__memory_event *events, const tern__memor
     return most;
 }
 
+/* The line of the program above the library that the block was made for (tern_memory_enter); NULL: it has none. */
+static const char *caller_of(const adviser *a, const tern__memory_event *e)
+{
+    const tern__memory_log *log = a->story->log;
+    for (uint32_t f = e->frame; f; f = log->frames[f].parent)
+        if (strcmp(log->frames[f].what.category, "user") == 0)
+            return log->frames[f].what.name;
+    return NULL;
+}
+
+/* Who called the library can have it asked less often. What the library does by itself nobody but its authors can change: it is told
+ * last, and as theirs. */
 static void advise_pool(adviser *a, const tern__memory_event *const *list, size_t n, uint64_t most)
 {
     const uint64_t bytes = list[0]->bytes;
@@ -254,8 +266,15 @@ static void advise_pool(adviser *a, const tern__memory_event *const *list, size_
     if (!it)
         return;
     tern_bytes_text((double)bytes, each, sizeof each);
-    snprintf(it->what, sizeof it->what, "keep and reuse the blocks of %s, or take them from a pool",
-             tern__memory_site_text(list[0]->site));
+    const char *caller = caller_of(a, list[0]), *site = tern__memory_site_text(list[0]->site);
+    if (caller) {
+        snprintf(it->what, sizeof it->what,
+                 "keep and reuse what %s has allocated (in %s), or take it from a pool", caller, site);
+    } else {
+        it->priority = TERN_PRIORITY_LOW;
+        snprintf(it->what, sizeof it->what,
+                 "Tern itself could reuse blocks (%s): nothing to do for those who use it", site);
+    }
     snprintf(it->evidence, sizeof it->evidence,
              "%zu blocks of %s were asked for, never more than %" PRIu64 " at once: %zu of them were in vain",
              n, each, most, n - (size_t)most);

@@ -57,6 +57,8 @@ static tern_status collect(tern_profile *p)
     p->run = tern__intern("run");
     p->part = tern__intern("part");
     p->copy = tern__intern("copy");
+    p->compile = tern__intern("compile");
+    p->work = tern__intern("work");
     p->info.wall_ns = tern__now_ns() - session.start_ns;
     memcpy(p->title, session.title, sizeof p->title);
     p->info.title = p->title;

@@ -44,8 +44,8 @@ enum { TERN__PROFILE_BY_COUNT = TERN_PROFILE_PARTS + 1 };
 
 struct tern_profile {
     tern_profile_info info;
-    const char *step, *wait, *run, *part, *copy; /* categories, interned */
-    tern__span *spans;                           /* by thread, then by start; a block of its own */
+    const char *step, *wait, *run, *part, *copy, *compile, *work; /* categories, interned */
+    tern__span *spans; /* by thread, then by start; a block of its own */
     size_t n_spans, cap_spans;
     tern__profile_thread *threads; /* a block of its own */
     size_t cap_threads;
@@ -68,7 +68,10 @@ void tern__span_add(tern__span_builder *builder, const tern_trace_event *event);
 /* Once all are there. */
 void tern__spans_finish(tern_profile *profile);
 
-/* profile_places.c: for each event of a step where its bytes are; (n_spans) for the caller to free. */
+/* profile_places.c: where `bytes` are that so many threads go through again and again: TERN__IN_MEMORY if no cache is known that
+ * holds them. */
+int tern__place_in_caches(double bytes, int threads);
+/* For each event of a step where its bytes are; (n_spans) for the caller to free. */
 tern_status tern__profile_find_places(const tern_profile *profile, uint8_t **out);
 
 /* profile_json.c */

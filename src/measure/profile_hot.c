@@ -157,6 +157,29 @@ static void explain_step(tern_hot_spot *h, const tern__profile_row *row, const t
         explain_compute(h, &f);
 }
 
+/* What is no step of a program. */
+static void explain_work_beside(tern_hot_spot *h)
+{
+    static const struct {
+        const char *category, *is;
+    } kinds[] = {
+        {"pass", "a pass of the compiler"},
+        {"compile", "compiling, around the compiler's passes"},
+        {"eval", "evaluating, around compilations and runs"},
+        {"run", "running programs, around their steps"},
+        {"model", "work of the model, around its runs"},
+        {"work", "work that threads share: reading weights, folding constants"},
+        {"copy", "copying"},
+    };
+    const char *is = "no step of a program";
+    for (size_t i = 0; i < TERN__COUNT(kinds); i++)
+        if (strcmp(h->row.category, kinds[i].category) == 0)
+            is = kinds[i].is;
+    say(h, TERN_BOTTLENECK_OVERHEAD, "it is %s: %s of its own in %llu event%s", is,
+        tern__time_of((double)h->row.self_ns).text, (unsigned long long)h->row.count,
+        h->row.count == 1 ? "" : "s");
+}
+
 tern_status tern_profile_get_hot_spot(const tern_profile *profile, tern_profile_by by, int i,
                                       const tern_profile_limits *limits, tern_hot_spot *out)
 {
@@ -167,9 +190,7 @@ tern_status tern_profile_get_hot_spot(const tern_profile *profile, tern_profile_
     if (strcmp(h.row.category, "step") == 0 && h.row.count > 0 && h.row.self_ns > 0)
         explain_step(&h, &profile->by[by].rows[i], limits);
     else
-        say(&h, TERN_BOTTLENECK_OVERHEAD, "it is no step of a program: %s of its own in %llu event%s",
-            tern__time_of((double)h.row.self_ns).text, (unsigned long long)h.row.count,
-            h.row.count == 1 ? "" : "s");
+        explain_work_beside(&h);
     *out = h;
     return TERN_OK;
 }

@@ -152,6 +152,7 @@ void tern__profile_add_json(tern__strbuf *s, const tern_profile *p, const tern_p
     tern__member_uint(s, "wall_ns", p->info.wall_ns, &first);
     tern__member_uint(s, "work_ns", p->info.work_ns, &first);
     tern__member_uint(s, "wait_ns", p->info.wait_ns, &first);
+    tern__member_uint(s, "compile_ns", p->info.compile_ns, &first);
     tern__member_uint(s, "events", p->info.events, &first);
     tern__member_uint(s, "lost", p->info.lost, &first);
     add_rows(s, "ops", p, TERN_PROFILE_OPS, limits);

@@ -11,13 +11,17 @@ typedef struct program {
     uint64_t runs, bytes;
 } program;
 
-static uint8_t place_of(const program *p, int threads)
+int tern__place_in_caches(double bytes, int threads)
 {
     const tern__cpu_info *cpu = tern__cpu();
-    const double bytes = (double)p->bytes / (double)(p->runs ? p->runs : 1);
     if (bytes <= (double)cpu->l2_bytes * threads)
         return TERN__IN_PRIVATE_CACHE;
     return bytes <= (double)cpu->l3_bytes ? TERN__IN_LAST_CACHE : TERN__IN_MEMORY;
+}
+
+static uint8_t place_of(const program *p, int threads)
+{
+    return (uint8_t)tern__place_in_caches((double)p->bytes / (double)(p->runs ? p->runs : 1), threads);
 }
 
 static void range_of(const tern_profile *p, uint32_t *first, uint32_t *last)

@@ -122,6 +122,35 @@ static void keep_inside(tern__span_builder *b, tern_trace_event *event)
         event->duration_ns = end_of(span_at(b, i)) - event->start_ns;
 }
 
+/* Who shares work beside programs, and has no name that says more. */
+static void name_helper(tern_profile *p)
+{
+    static const char unknown[] = "thread ";
+    tern__profile_thread *t = &p->threads[p->info.threads - 1];
+    int number = 1;
+    if (strncmp(t->name, unknown, strlen(unknown)) != 0)
+        return;
+    for (int i = 0; i < p->info.threads; i++)
+        number += strncmp(p->threads[i].name, "helper ", strlen("helper ")) == 0;
+    snprintf(t->name, sizeof t->name, "helper %d", number);
+}
+
+static bool is_compiling(const tern_profile *p, const tern__span *s)
+{
+    return s->event.category == p->compile;
+}
+
+/* Is it inside a compilation? Folding constants compiles again. */
+static bool is_inside_compiling(const tern_profile *p, const tern__span *s)
+{
+    while (s->parent >= 0) {
+        s = &p->spans[s->parent];
+        if (is_compiling(p, s))
+            return true;
+    }
+    return false;
+}
+
 void tern__span_add(tern__span_builder *b, const tern_trace_event *event)
 {
     tern_profile *p = b->profile;
@@ -145,6 +174,8 @@ void tern__span_add(tern__span_builder *b, const tern_trace_event *event)
         append(b, &e);
     if (e.category == p->run && e.step > 0)
         snprintf(p->threads[p->info.threads - 1].name, sizeof p->threads->name, "worker %u", e.step);
+    if (e.category == p->work && e.thread > 0)
+        name_helper(p);
     if (e.category == p->copy && e.thread > 0)
         snprintf(p->threads[p->info.threads - 1].name, sizeof p->threads->name, "copies %u", e.thread);
 }
@@ -161,6 +192,8 @@ void tern__spans_finish(tern_profile *p)
             t->wait_ns += s->event.duration_ns;
         else if (is_event)
             t->work_ns += s->event.duration_ns - s->events_ns;
+        if (is_compiling(p, s) && !is_inside_compiling(p, s))
+            p->info.compile_ns += s->event.duration_ns;
         if (s->parent < 0)
             continue;
         p->spans[s->parent].children_ns += s->event.duration_ns;

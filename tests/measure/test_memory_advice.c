@@ -7,15 +7,17 @@
 #include "advice.h"
 #include "harness.h"
 
-static void make_often(size_t times, size_t at_once)
+static void make_often(size_t times, size_t at_once, bool is_users)
 {
     void *blocks[64] = {0};
+    const uint64_t scope = is_users ? tern_memory_enter("mine.c:12") : 0;
     for (size_t i = 0; i < times; i++) {
         tern__free(blocks[i % at_once]);
         blocks[i % at_once] = tern__alloc(64 << 10);
     }
     for (size_t i = 0; i < at_once; i++)
         tern__free(blocks[i]);
+    tern_memory_leave(scope);
 }
 
 TEST(advice_to_pool_flips_with_the_data)
@@ -23,15 +25,23 @@ TEST(advice_to_pool_flips_with_the_data)
     tern_memory *m;
     tern_memory_advice advice;
     CHECK_OK(tern_memory_start(NULL));
-    make_often(64, 2);
+    make_often(64, 2, true);
     CHECK_OK(tern_memory_stop(&m));
     CHECK(find_advice(m, TERN_ADVICE_POOLING, &advice));
     CHECK(advice.saves_bytes >= 62 * (64 << 10) && advice.saves_bytes < 62 * (65 << 10));
-    CHECK(strstr(advice.what, "make_often") && strstr(advice.evidence, "more than 2 at once"));
+    CHECK(strstr(advice.what, "what mine.c:12 has allocated") && strstr(advice.what, "make_often") &&
+          strstr(advice.evidence, "more than 2 at once"));
     CHECK_EQ(advice.priority, TERN_PRIORITY_HIGH);
     tern_memory_free(m);
     CHECK_OK(tern_memory_start(NULL));
-    make_often(64, 64); /* as many as there are: nothing could be reused */
+    make_often(64, 2, false); /* what the library does by itself is nobody else's to mend */
+    CHECK_OK(tern_memory_stop(&m));
+    CHECK(find_advice(m, TERN_ADVICE_POOLING, &advice));
+    CHECK(strstr(advice.what, "Tern itself") && strstr(advice.evidence, "more than 2 at once"));
+    CHECK_EQ(advice.priority, TERN_PRIORITY_LOW);
+    tern_memory_free(m);
+    CHECK_OK(tern_memory_start(NULL));
+    make_often(64, 64, true); /* as many as there are: nothing could be reused */
     CHECK_OK(tern_memory_stop(&m));
     CHECK(!find_advice(m, TERN_ADVICE_POOLING, &advice));
     tern_memory_free(m);

@@ -39,6 +39,27 @@ static void add_spot(tern__strbuf *to, int i, const tern__spot *s)
     tern__strbuf_add(to, "</small></td></tr>\n");
 }
 
+/* The threads by name, and whether the time went where nobody looks for it. */
+static void add_threads(const tern__profile_document *p, tern__strbuf *to)
+{
+    bool first = true;
+    const double all = (double)(p->info.work_ns + p->info.wait_ns), compile = (double)p->info.compile_ns;
+    char share[TERN__WORD];
+    tern__strbuf_add(to, "<p>Threads: ");
+    for (int i = 0; i < p->info.frames; i++)
+        if (p->frames[i].parent < 0) {
+            tern__strbuf_add(to, first ? "" : ", ");
+            tern__html_add(to, p->frames[i].name);
+            first = false;
+        }
+    tern__strbuf_add(to, ". Workers run steps beside main, helpers read weights and fold constants.</p>\n");
+    if (compile > all / 2)
+        tern__strbuf_addf(to,
+                          "<p>Compiling takes %s of it, once for each program: to see how fast steps are, "
+                          "profile a command that runs them longer.</p>\n",
+                          tern__say_share(share, compile / all));
+}
+
 static void html(const tern_report *r, tern__strbuf *to)
 {
     const tern__profile_document *p = r->profile;
@@ -53,6 +74,7 @@ static void html(const tern_report *r, tern__strbuf *to)
                       "%s by the clock. Work is that of all threads together; the clock also counts waiting, "
                       "and what is outside of operations.</p>\n",
                       tern__say_us(work, (double)p->info.wall_ns * 1e-3));
+    add_threads(p, to);
     tern__figure_open(
         to, "hot-spots", "Hot spots",
         "By their own time, what they call left out. The limit is what the machine could do for "

@@ -37,6 +37,9 @@ void tern__loading_expect(tern__loading *loading, uint64_t bytes);
 typedef tern_status (*tern__file_work)(void *user, int part, int parts);
 /* Runs all parts, at once where there are workers, and returns the first failure with its message. Counts `bytes` as read. */
 tern_status tern__loading_share(tern__loading *loading, tern__file_work work, void *user, uint64_t bytes);
+/* Memory for one part of the work, until that returns. What is in it is undefined. Belongs to the loading, which has it again for the
+ * next tensor. */
+tern_status tern__loading_scratch(tern__loading *loading, int part, size_t bytes, void **out);
 
 /* ---- constants that are read when they are needed, and again if they were let go since: load_later.c ---- */
 
@@ -66,11 +69,11 @@ int tern__scale_of(const tern_model_file *file, const tern_file_tensor *t);
 tern_status tern__scale_read(tern_ctx *ctx, const tern_model_file *file, const tern_file_tensor *t,
                              float *out, bool *found);
 
-/* Writes the rows of part `part` of `parts` into `codes` (all rows of t2 or t5). Any thread. */
-tern_status tern__ternary_read_part(const tern_model_file *file, int i, tern_dtype dtype, int part, int parts,
+/* Writes the rows of part `part` of `parts` into `codes` (all rows of t2 or t5). Any thread, inside tern__loading_share. */
+tern_status tern__ternary_read_part(tern__loading *loading, int i, tern_dtype dtype, int part, int parts,
                                     uint8_t *codes);
-/* Do all blocks of the part have the scale of the tensor's first one? */
-tern_status tern__ternary_same_scales(const tern_model_file *file, int i, int part, int parts, bool *same);
+/* Do all blocks of the part have the scale of the tensor's first one? Likewise. */
+tern_status tern__ternary_same_scales(tern__loading *loading, int i, int part, int parts, bool *same);
 /* That of the tensor's first block, and what the file has to multiply it with. */
 tern_status tern__ternary_first_scale(tern_ctx *ctx, const tern_model_file *file, int i, float *out);
 

@@ -45,7 +45,7 @@ static tern_status read_plain_part(void *user, int part, int parts)
 static tern_status read_ternary_part(void *user, int part, int parts)
 {
     const reading *r = user;
-    return tern__ternary_read_part(r->what->file, r->what->tensor, r->what->dtype, part, parts, r->data);
+    return tern__ternary_read_part(r->what->loading, r->what->tensor, r->what->dtype, part, parts, r->data);
 }
 
 /* Of one index of the first axis, in the contiguous form. */
@@ -69,17 +69,17 @@ static tern_status convert_part(void *user, int part, int parts)
     const int64_t columns = t->shape[1];
     const size_t row = row_bytes(l);
     const int64_t start = (int64_t)(r->offset / row), rows = (int64_t)(r->bytes / row);
-    float *values = tern__alloc_zero((size_t)columns * AT_ONCE, sizeof *values);
-    tern_status status = values ? TERN_OK : tern__out_of_memory((size_t)columns * AT_ONCE * sizeof *values);
+    void *values;
+    tern_status status =
+        tern__loading_scratch(l->loading, part, (size_t)columns * AT_ONCE * sizeof(float), &values);
     const int64_t end = rows * (part + 1) / parts;
     for (int64_t first = rows * part / parts; first < end && status == TERN_OK; first += AT_ONCE) {
         const int64_t n = end - first < AT_ONCE ? end - first : AT_ONCE;
         status = tern__rows_read_f32(l->file, l->tensor, start + first, n, values);
         for (int64_t k = 0; k < n && status == TERN_OK; k++)
-            tern__convert_row(TERN_F32, values + k * columns, l->dtype, r->data + (size_t)(first + k) * row,
-                              columns);
+            tern__convert_row(TERN_F32, (const float *)values + k * columns, l->dtype,
+                              r->data + (size_t)(first + k) * row, columns);
     }
-    tern__free(values);
     return status;
 }
 
@@ -197,7 +197,7 @@ static tern_status look_at_scales(void *user, int part, int parts)
 {
     reading *r = user;
     bool same;
-    TERN_TRY(tern__ternary_same_scales(r->what->file, r->what->tensor, part, parts, &same));
+    TERN_TRY(tern__ternary_same_scales(r->what->loading, r->what->tensor, part, parts, &same));
     if (!same)
         atomic_store(&r->several, true);
     return TERN_OK;
@@ -208,7 +208,7 @@ tern_status tern__load_ternary_later(tern_ctx *ctx, tern__loading *loading, int 
 {
     const tern_model_file *file = tern__loading_file(loading);
     const tern_file_tensor *t = &file->tensors[i];
-    const later what = {.file = file, .tensor = i, .dtype = dtype};
+    const later what = {.loading = loading, .file = file, .tensor = i, .dtype = dtype};
     reading r = {.what = &what};
     float value;
     *codes = NULL;

@@ -147,43 +147,47 @@ static void join_scales(weight *w, const uint8_t *zero_blocks)
 typedef struct raw_rows {
     const tern__codec *codec;
     int64_t rows;
-    size_t bytes;    /* of a row */
-    int64_t at_once; /* rows that are read together */
-    size_t block;    /* bytes of a block; of types with scales in them */
+    size_t bytes;       /* of a row */
+    int64_t begin, end; /* those of one part */
+    int64_t at_once;    /* rows that are read together */
+    size_t block;       /* bytes of a block; of types with scales in them */
 } raw_rows;
 
-static raw_rows raw_rows_of(const tern_file_tensor *t, const weight *w)
+static raw_rows raw_rows_of(const tern_file_tensor *t, const weight *w, int part, int parts)
 {
     raw_rows raw = {.codec = tern__codec_get(t->stored),
                     .block = (size_t)tern_stored_get(t->stored)->block_bytes};
     raw.rows = w->rows / raw.codec->planes + (w->rows % raw.codec->planes != 0);
     raw.bytes = raw.rows ? (size_t)(t->bytes - (uint64_t)tern__codec_tail(t->stored)) / (size_t)raw.rows : 0;
+    raw.begin = raw.rows * part / parts;
+    raw.end = raw.rows * (part + 1) / parts;
     raw.at_once = raw.bytes ? (int64_t)(CHUNK_BYTES / raw.bytes) + 1 : 1;
+    raw.at_once = raw.end - raw.begin < raw.at_once ? raw.end - raw.begin : raw.at_once;
     return raw;
 }
 
-/* Scratch for reading and decoding rows. */
+/* Scratch for reading and decoding rows: one block. */
 typedef struct scratch {
     uint8_t *raw;   /* (raw.at_once, raw.bytes) */
     uint8_t *t2;    /* (t2_row) */
     uint8_t *zeros; /* (n_scales) is the block all zero? */
 } scratch;
 
-static void scratch_free(scratch *s)
+static size_t raw_bytes(const raw_rows *raw)
 {
-    tern__free(s->raw);
-    tern__free(s->t2);
-    tern__free(s->zeros);
+    return (size_t)raw->at_once * raw->bytes;
 }
 
-static tern_status scratch_create(const weight *w, const raw_rows *raw, scratch *s)
+static size_t scratch_bytes(const weight *w, const raw_rows *raw)
 {
-    const size_t bytes = (size_t)raw->at_once * raw->bytes + 1;
-    *s = (scratch){tern__alloc(bytes), tern__alloc(w->t2_row), tern__alloc_zero((size_t)w->n_scales + 1, 1)};
-    if (s->raw && s->t2 && s->zeros)
-        return TERN_OK;
-    scratch_free(s);
-    return tern__out_of_memory(bytes);
+    return raw_bytes(raw) + w->t2_row + (size_t)w->n_scales + 1; /* some, of empty tensors too */
+}
+
+static scratch scratch_in(void *block, const weight *w, const raw_rows *raw)
+{
+    uint8_t *t2 = (uint8_t *)block + raw_bytes(raw);
+    memset(t2 + w->t2_row, 0, (size_t)w->n_scales);
+    return (scratch){.raw = block, .t2 = t2, .zeros = t2 + w->t2_row};
 }
 
 static void put_row(const weight *w, tern_dtype dtype, int64_t r, const uint8_t *t2)
@@ -226,12 +230,12 @@ static tern_status decode_row(const uint8_t *bytes, const raw_rows *raw, int64_t
     return TERN_OK;
 }
 
-/* Rows [begin, end) of the bytes. */
+/* The part's rows of the bytes. */
 static tern_status decode_rows(const tern_model_file *file, int i, const raw_rows *raw, tern_dtype dtype,
-                               weight *w, const scratch *s, int64_t begin, int64_t end)
+                               weight *w, const scratch *s)
 {
-    for (int64_t first = begin; first < end && raw->bytes; first += raw->at_once) {
-        int64_t n = end - first < raw->at_once ? end - first : raw->at_once;
+    for (int64_t first = raw->begin; first < raw->end && raw->bytes; first += raw->at_once) {
+        int64_t n = raw->end - first < raw->at_once ? raw->end - first : raw->at_once;
         TERN_TRY(tern_model_file_read(file, i, (uint64_t)first * raw->bytes, s->raw, (size_t)n * raw->bytes));
         for (int64_t r = 0; r < n; r++)
             TERN_TRY(decode_row(s->raw + (size_t)r * raw->bytes, raw, first + r, dtype, w, s));
@@ -248,35 +252,36 @@ static tern_status read_tail(const tern_model_file *file, int i, float *out)
 
 static tern_status decode_tensor(const tern_model_file *file, int i, tern_dtype dtype, weight *w)
 {
-    const raw_rows raw = raw_rows_of(&file->tensors[i], w);
-    scratch s;
+    const raw_rows raw = raw_rows_of(&file->tensors[i], w, 0, 1);
+    void *block = tern__alloc(scratch_bytes(w, &raw));
     w->scales[0] = 1;
-    TERN_TRY(scratch_create(w, &raw, &s));
-    tern_status status = decode_rows(file, i, &raw, dtype, w, &s, 0, raw.rows);
+    if (!block)
+        return tern__out_of_memory(scratch_bytes(w, &raw));
+    const scratch s = scratch_in(block, w, &raw);
+    tern_status status = decode_rows(file, i, &raw, dtype, w, &s);
     if (status == TERN_OK && raw.codec->scales == TERN__SCALES_BEHIND)
         status = read_tail(file, i, w->scales);
     if (status == TERN_OK && raw.codec->scales == TERN__SCALES_BLOCKS)
         join_scales(w, s.zeros);
-    scratch_free(&s);
+    tern__free(block);
     return status;
 }
 
 /* ---- for constants that are read later (load_later.c) -------------------------------------------------------------- */
 
-tern_status tern__ternary_read_part(const tern_model_file *file, int i, tern_dtype dtype, int part, int parts,
+tern_status tern__ternary_read_part(tern__loading *loading, int i, tern_dtype dtype, int part, int parts,
                                     uint8_t *codes)
 {
+    const tern_model_file *file = tern__loading_file(loading);
     weight w = weight_shape(&file->tensors[i], dtype);
     w.codes = codes;
-    const raw_rows raw = raw_rows_of(&file->tensors[i], &w);
-    const int64_t begin = raw.rows * part / parts, end = raw.rows * (part + 1) / parts;
-    scratch s;
-    if (begin == end)
+    const raw_rows raw = raw_rows_of(&file->tensors[i], &w, part, parts);
+    void *block;
+    if (raw.begin == raw.end)
         return TERN_OK;
-    TERN_TRY(scratch_create(&w, &raw, &s));
-    tern_status status = decode_rows(file, i, &raw, dtype, &w, &s, begin, end);
-    scratch_free(&s);
-    return status;
+    TERN_TRY(tern__loading_scratch(loading, part, scratch_bytes(&w, &raw), &block));
+    const scratch s = scratch_in(block, &w, &raw);
+    return decode_rows(file, i, &raw, dtype, &w, &s);
 }
 
 /* That of a tensor of blocks. */
@@ -286,34 +291,26 @@ static tern_status first_block_scale(const tern_model_file *file, int i, uint16_
     return tern_model_file_read(file, i, block - sizeof *out, out, sizeof *out);
 }
 
-/* Do the blocks of rows [begin, end) have the scale `first`? */
-static tern_status same_scales(const tern_model_file *file, int i, const raw_rows *raw, uint16_t first,
-                               int64_t begin, int64_t end, bool *same)
+tern_status tern__ternary_same_scales(tern__loading *loading, int i, int part, int parts, bool *same)
 {
-    uint8_t *bytes = tern__alloc((size_t)raw->at_once * raw->bytes + 1);
-    tern_status status = bytes ? TERN_OK : tern__out_of_memory((size_t)raw->at_once * raw->bytes);
-    *same = true;
-    for (int64_t r = begin; r < end && *same && status == TERN_OK; r += raw->at_once) {
-        const size_t n = (size_t)(end - r < raw->at_once ? end - r : raw->at_once) * raw->bytes;
-        status = tern_model_file_read(file, i, (uint64_t)r * raw->bytes, bytes, n);
-        for (size_t at = raw->block - sizeof first; at < n && status == TERN_OK; at += raw->block)
-            *same = *same && memcmp(bytes + at, &first, sizeof first) == 0;
-    }
-    tern__free(bytes);
-    return status;
-}
-
-tern_status tern__ternary_same_scales(const tern_model_file *file, int i, int part, int parts, bool *same)
-{
+    const tern_model_file *file = tern__loading_file(loading);
     const tern_file_tensor *t = &file->tensors[i];
     const weight w = weight_shape(t, TERN_T2);
     *same = true;
     if (!has_block_scales(t->stored) || w.rows * w.columns == 0)
         return TERN_OK;
-    const raw_rows raw = raw_rows_of(t, &w);
+    const raw_rows raw = raw_rows_of(t, &w, part, parts);
     uint16_t first;
+    void *block;
     TERN_TRY(first_block_scale(file, i, &first));
-    return same_scales(file, i, &raw, first, raw.rows * part / parts, raw.rows * (part + 1) / parts, same);
+    TERN_TRY(tern__loading_scratch(loading, part, raw_bytes(&raw) + 1, &block));
+    for (int64_t r = raw.begin; r < raw.end && *same; r += raw.at_once) {
+        const size_t n = (size_t)(raw.end - r < raw.at_once ? raw.end - r : raw.at_once) * raw.bytes;
+        TERN_TRY(tern_model_file_read(file, i, (uint64_t)r * raw.bytes, block, n));
+        for (size_t at = raw.block - sizeof first; at < n; at += raw.block)
+            *same = *same && memcmp((uint8_t *)block + at, &first, sizeof first) == 0;
+    }
+    return TERN_OK;
 }
 
 tern_status tern__ternary_first_scale(tern_ctx *ctx, const tern_model_file *file, int i, float *out)

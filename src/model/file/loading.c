@@ -9,6 +9,12 @@
 #include "base/threads.h"
 #include "model/file/load.h"
 
+/* Of one part of what is read: kept from tensor to tensor until all are read. */
+typedef struct scratch {
+    void *block;
+    size_t bytes;
+} scratch;
+
 struct tern__loading {
     _Atomic int refs;
     tern_model_file *file;  /* held */
@@ -17,6 +23,7 @@ struct tern__loading {
     tern_model_progress progress;
     void *user;
     uint64_t done, total; /* bytes in the file of weights that are read later */
+    scratch *scratches;   /* (parts) each for the thread that has the part */
 };
 
 typedef struct sharing {
@@ -26,6 +33,33 @@ typedef struct sharing {
     tern_status status; /* of the first that failed, and what it said */
     char message[TERN__MESSAGE_MAX];
 } sharing;
+
+static int parts_of(const tern__loading *loading)
+{
+    return loading->workers ? tern__threads_count(loading->workers) : 1;
+}
+
+static void free_scratches(tern__loading *loading)
+{
+    for (int i = 0; loading->scratches && i < parts_of(loading); i++) {
+        tern__free(loading->scratches[i].block);
+        loading->scratches[i] = (scratch){0};
+    }
+}
+
+tern_status tern__loading_scratch(tern__loading *loading, int part, size_t bytes, void **out)
+{
+    scratch *s = &loading->scratches[part];
+    if (s->bytes < bytes) {
+        tern__free(s->block);
+        *s = (scratch){.block = tern__alloc(bytes)};
+        if (!s->block)
+            return tern__out_of_memory(bytes);
+        s->bytes = bytes;
+    }
+    *out = s->block;
+    return TERN_OK;
+}
 
 tern_status tern__loading_create(tern_model_file *file, int workers, tern_model_progress progress, void *user,
                                  tern__loading **out)
@@ -43,6 +77,10 @@ tern_status tern__loading_create(tern_model_file *file, int workers, tern_model_
     l->progress = progress;
     l->user = user;
     tern_status status = workers > 1 ? tern__threads_create(workers, &l->workers) : TERN_OK;
+    if (status == TERN_OK) {
+        l->scratches = tern__alloc_zero((size_t)parts_of(l), sizeof *l->scratches);
+        status = l->scratches ? TERN_OK : tern__out_of_memory((size_t)parts_of(l) * sizeof *l->scratches);
+    }
     if (status != TERN_OK) {
         tern__loading_release(l);
         return status;
@@ -66,6 +104,8 @@ void tern__loading_release(tern__loading *loading)
 {
     if (!loading || atomic_fetch_sub_explicit(&loading->refs, 1, memory_order_acq_rel) != 1)
         return;
+    free_scratches(loading);
+    tern__free(loading->scratches);
     tern__threads_destroy(loading->workers);
     pthread_mutex_destroy(&loading->lock);
     tern_model_file_close(loading->file);
@@ -104,9 +144,10 @@ tern_status tern__loading_share(tern__loading *loading, tern__file_work work, vo
     sharing s = {.work = work, .user = user};
     atomic_init(&s.failed, 0);
     pthread_mutex_lock(&loading->lock);
-    tern__threads_run_as("read weights", loading->workers,
-                         loading->workers ? tern__threads_count(loading->workers) : 1, run_part, &s);
+    tern__threads_run_as("read weights", loading->workers, parts_of(loading), run_part, &s);
     loading->done += bytes;
+    if (loading->done >= loading->total)
+        free_scratches(loading);
     bool stop = loading->progress && loading->done <= loading->total && bytes > 0 &&
                 !loading->progress(loading->user, loading->done, loading->total);
     pthread_mutex_unlock(&loading->lock);

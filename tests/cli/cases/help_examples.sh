@@ -3,7 +3,7 @@ needs_sqlite
 mkdir -p examples && cp -r "$GRAPHS" examples/
 export TERN_TUNING=$PWD/tuning.db
 for verb in "" graph "graph run" "graph compile" "graph print" "graph check" tune profile memory inspect convert synth list devices version completion help; do
-    tern help $verb | sed -n '/^examples:$/,/^[a-z].*:$/p' | sed -n "s/^  *//p" >lines
+    tern help $verb | sed -n '/^examples:$/,/^[a-z].*:$/p' | sed -n "s/^  *//p" | sed -e :a -e '/\\$/{N;s/ *\\\n */ /;ta' -e '}' >lines
     while IFS= read -r line; do
         case $line in
         *"dot -T"*) command -v dot >/dev/null || continue ;; # Graphviz

@@ -8,13 +8,13 @@ status tern memory --events 1 -- graph run mlp.tern
 status tern memory -m model.gguf
 status tern memory -- memory -- version
 status tern memory -- grpah run x.tern
-status tern memory -- graph run missing.tern | grep -E '^(memory of|exit)' | sed -E "s/: [0-9.]+ .?s$/: TIME/"
+status tern memory -- graph run missing.tern | grep -E '^(memory:|exit)' | sed -E "s/: [0-9.]+ .?s$/: TIME/"
 status tern memory -o no/such/folder/file -- list passes | head -n 1 # it did not run
 echo earlier >kept
 status tern memory -o kept -- graph run missing.tern 2>/dev/null
 cat kept
 tern memory -- graph run mlp.tern --made-up |
-    grep -E "^(memory of|peak|in use over|memory by|programs|copied|fragmentation|pressure|leaks|what could|  none)" | sed -E "s/: [0-9.]+ .?s$/: TIME/"
+    grep -E "^(memory:|peak|in use over|memory by|programs|copied|fragmentation|pressure|leaks|what could|  none)" | sed -E "s/: [0-9.]+ .?s$/: TIME/"
 tern memory --json -- graph run mlp.tern --made-up 2>said >record
 json 'sorted(j)' <record
 json 'j["title"], j["lost"], j["leaks"], j["leaked_bytes"], j["start_bytes"] + j["allocated_bytes"] - j["freed_bytes"] == j["end_bytes"]' <record
@@ -32,5 +32,7 @@ tern memory --format collapsed -o stacks -- graph run mlp.tern --made-up >/dev/n
 tern memory --by site -o report -- graph run mlp.tern --made-up >/dev/null && grep '^memory by' report
 # Whoever reads weights for a pass is in that pass, on whichever thread.
 tern synth --shape small --layers 2 loaded.gguf >/dev/null
-tern memory --json -- run -m loaded.gguf -p "Once upon" -n 2 --threads 2 2>/dev/null |
-    json '{j["frames"][f["parent"]]["name"] if f["parent"] >= 0 else "none" for f in j["frames"] if f["name"].startswith("load_ternary.c")}'
+tern memory --json -- run -m loaded.gguf -p "Once upon" -n 2 --threads 2 2>/dev/null >record
+json '{j["frames"][f["parent"]]["name"] if f["parent"] >= 0 else "none" for f in j["frames"] if f["name"].startswith("loading.c") and "scratch" in f["name"]}' <record
+# Scratch for reading is kept from weight to weight: a block for each thread, however many weights there are.
+json 'sum(r["allocations"] for r in j["sites"] if "scratch" in r["name"]) < 20, [r["what"] for r in j["recommendations"] if r["kind"] == "pooling"]' <record
