@@ -21,7 +21,7 @@
 #include "base/threads.h"
 #include "bench_json.h"
 #include "measure/measure.h"
-#include "measure/threads_cost.h"
+#include "measure/bench/threads_cost.h"
 
 enum { HEADS = 20, KV_HEADS = 5, D = 128, CONTEXT = 4096, SLOTS = 128, PROMPT = 512 };
 

@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "bench_json.h"
-#include "measure/cases.h"
+#include "measure/bench/cases.h"
 #include "measure/limits.h"
 #include "measure/timing.h"
 

@@ -20,7 +20,7 @@
 #include "bench_weights.h"
 #include "kernels/select.h"
 #include "kernels/ternary/ternary.h"
-#include "measure/cases.h"
+#include "measure/bench/cases.h"
 #include "measure/measure.h"
 #include "tensor/ternary.h"
 

@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/cpu.h"
 #include "measure/measure.h"
-#include "measure/threads_cost.h"
+#include "measure/bench/threads_cost.h"
 
 typedef struct bench_weights {
     uint32_t isa_mask;

@@ -21,8 +21,8 @@ typedef struct command {
     const char *name;
     const char *operands; /* as in the usage line, "FILE"; "" for none */
     int least, most;      /* how many operands; most -1 = any number */
-    const char
-        *choices; /* values of the first operand, space-separated, for completion; NULL: files or any */
+    /* values of the first operand, space-separated, for completion; NULL: files or any */
+    const char *choices;
     const char *summary; /* one line */
     const char *details; /* for --help, paragraphs; NULL: none */
     const option *options;

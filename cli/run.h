@@ -25,9 +25,9 @@ typedef struct graph_run {
     tern_program_info info;
     tern_level level;
     tern_precision precision;
-    char *
-        batch_names; /* of the inputs that have the batch, one string after the other; NULL: all, or no range */
-    int runs;        /* how often it ran */
+    /* of the inputs that have the batch, one string after the other; NULL: all, or no range */
+    char *batch_names;
+    int runs;            /* how often it ran */
     uint64_t run_ns;     /* of the first run, measured from call to return */
     int warm;            /* runs that count: all but the first, or that one if there is no other */
     uint64_t *run_times; /* (warm) of those, in ascending order */

@@ -38,11 +38,11 @@ typedef struct tern_bench_model_options {
     int repetitions;                     /* runs of each test; 0 = 5 */
     int64_t batch;                       /* most rows computed at once; 0 = 512 */
     tern_dtype cache;                    /* of keys and values: TERN_F16 (0: this one), TERN_F32 or TERN_I8 */
-    int64_t
-        memory; /* bytes that the probes of limits read; 0 = 256 MiB; with less, all probes are shorter, and worth less */
-    double
-        timeout_s; /* a test that takes longer is given up, and says so; so is opening the model; 0 = 600 */
-    bool steps;    /* keep how long every step takes, which costs a look at the clock for each */
+    /* bytes that the probes of limits read; 0 = 256 MiB; with less, all probes are shorter, and worth less */
+    int64_t memory;
+    /* a test that takes longer is given up, and says so; so is opening the model; 0 = 600 */
+    double timeout_s;
+    bool steps; /* keep how long every step takes, which costs a look at the clock for each */
     tern_bench_progress progress; /* or NULL */
     void *progress_user;
 } tern_bench_model_options;
@@ -71,15 +71,15 @@ typedef struct tern_bench_model_row {
     uint64_t cache_bytes; /* of keys and values */
     int rounds; /* samples; 0: `error` says why there are none, "unavailable: ..." if it took too long */
     const double *seconds;
-    const double
-        *cpu_seconds; /* (rounds) what all threads of the process computed meanwhile; NULL: unknown */
+    /* (rounds) what all threads of the process computed meanwhile; NULL: unknown */
+    const double *cpu_seconds;
     double average_s, deviation_s;       /* of the seconds; the deviation of one is NaN */
     double average_rate, deviation_rate; /* of tokens per second; likewise */
     tern_limit_kind limit_kind;
     double limit_rate; /* bytes or operations per second that the machine gave at most in the same rounds */
     const char *limit; /* how that was reached */
-    double
-        share; /* of the limit; NaN (generation whose weights stay in caches and other devices have none): `error` says why */
+    /* of the limit; NaN (generation whose weights stay in caches and other devices have none): `error` says why */
+    double share;
     double share_mad; /* its median distance from the median; NaN of one sample */
     /* Prompts of ternary models: int8 operations per second of the best dot products of vectors in the same rounds, and the share
      * of those. Where there are tiles (AMX), which the limit above is of, the share may be more than 1. 0: not measured. */
@@ -88,9 +88,9 @@ typedef struct tern_bench_model_row {
     const char *bytes_rule;   /* ... and what they are */
     double first_token_s;     /* from the prompt to the first token chosen; NaN where there is no prompt */
     double ready_s;           /* from opening the file to the first token of another prompt, of one token */
-    uint64_t
-        peak_memory; /* of the process, after all kinds of runs and before limits are measured; 0: unknown */
-    int n_steps;     /* 0 unless asked for; the slowest first */
+    /* of the process, after all kinds of runs and before limits are measured; 0: unknown */
+    uint64_t peak_memory;
+    int n_steps; /* 0 unless asked for; the slowest first */
     const tern_bench_step *steps;
     const char *error; /* "", or one sentence */
 } tern_bench_model_row;

@@ -53,8 +53,8 @@ typedef struct tern_comparison {
         ratio_high; /* its 95 % interval, by resampling; NaN with fewer than 6 samples of each */
     double p;       /* of the rank test at the last look */
     double alpha;   /* that p had to stay below, then */
-    double
-        noise; /* what a change must exceed to be more than noise: 0.01 is 1 %; INFINITY: it is not known */
+    /* what a change must exceed to be more than noise: 0.01 is 1 %; INFINITY: it is not known */
+    double noise;
 } tern_comparison;
 
 /* What can be run again and again; a status other than TERN_OK ends the comparison. */

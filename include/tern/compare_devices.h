@@ -49,15 +49,15 @@ typedef struct tern_device_time {
 typedef struct tern_device_crossover {
     char device[24], op[32], dtype[16];
     bool any, always; /* somewhere in the sizes that were measured; in all of them */
-    double
-        size; /* elements that it reads and gives, where the lines through the times meet; of `always` the smallest; NaN: nowhere */
+    /* elements that it reads and gives, where the lines through the times meet; of `always` the smallest; NaN: nowhere */
+    double size;
 } tern_device_crossover;
 
 typedef struct tern_device_advice {
     tern_device_use use;
     char device[24]; /* what to use; "" if no device has times for this use */
-    double
-        ratio; /* its time over that of the first device, the geometric mean over the cases; 1 for the first itself */
+    /* its time over that of the first device, the geometric mean over the cases; 1 for the first itself */
+    double ratio;
     int cases, clear; /* that were compared; of those, with intervals that do not meet */
     char words[200];  /* the same as a sentence */
 } tern_device_advice;
@@ -68,8 +68,8 @@ typedef struct tern_device_text {
     int tokens;            /* that both would choose, one after the other */
     bool parts;            /* the next one not; else all were compared that were to be */
     int32_t chosen, other; /* if it parts: the first device's token, and this one's */
-    double
-        margin; /* if it parts: by how much the first device's logit of the one is above that of the other; else NaN */
+    /* if it parts: by how much the first device's logit of the one is above that of the other; else NaN */
+    double margin;
     double difference; /* most that a logit differed by */
     char error[160];   /* why there is nothing; or "" */
 } tern_device_text;

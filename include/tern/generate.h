@@ -28,8 +28,8 @@ typedef struct tern_logit_bias {
 /* How the next token is chosen. In this order: bias, repetition penalty, top_k, top_p, min_p, temperature.
  * Start from tern_sampling_default(): a zeroed one is refused. */
 typedef struct tern_sampling {
-    double
-        temperature; /* 0 = always the likeliest token, the first of equals; nothing else but bias and penalty counts */
+    /* 0 = always the likeliest token, the first of equals; nothing else but bias and penalty counts */
+    double temperature;
     int top_k;             /* keep so many of the likeliest; 0 = all */
     double top_p;          /* keep the likeliest until their probabilities sum to this; 1 = all */
     double min_p;          /* drop what is less likely than this share of the likeliest; 0 = nothing */
@@ -37,8 +37,8 @@ typedef struct tern_sampling {
     int repeat_last;       /* how many tokens are recent */
     int n_bias;
     const tern_logit_bias *bias;
-    uint64_t
-        seed; /* token i of a sequence is a function of (seed, i) and the logits alone, for any threads and batch, with one C library (exp) */
+    /* token i of a sequence is a function of (seed, i) and the logits alone, for any threads and batch, with one C library (exp) */
+    uint64_t seed;
 } tern_sampling;
 
 /* Defaults. */
@@ -58,8 +58,8 @@ typedef struct tern_token_logprob {
 /* What its pointers lead to is valid until the callback returns. */
 typedef struct tern_generated {
     int32_t token;
-    const char *
-        text; /* what it adds, whole characters; may be empty while a character or stop string is incomplete */
+    /* what it adds, whole characters; may be empty while a character or stop string is incomplete */
+    const char *text;
     size_t length; /* of the text, behind which there is a zero */
     float logprob; /* of the token; NaN unless logprobs > 0 */
     int n_top;     /* the likeliest tokens, descending; 0 unless logprobs > 0 */

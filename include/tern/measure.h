@@ -90,11 +90,11 @@ TERN_API tern_status tern_results_note_disturbance(tern_results *results, const 
 /* What it costs to compute with several threads, besides the work; medians. */
 typedef struct tern_threads_cost {
     int threads;
-    double
-        region_us; /* to give them work and learn that it is done, while they wait awake (runs that follow each other) */
+    /* to give them work and learn that it is done, while they wait awake (runs that follow each other) */
+    double region_us;
     double wakeup_us; /* the same after a pause, when they have gone to sleep */
-    double
-        barrier_us; /* to meet once inside, between two steps of a plan; NaN: lost in the machine's noise */
+    /* to meet once inside, between two steps of a plan; NaN: lost in the machine's noise */
+    double barrier_us;
 } tern_threads_cost;
 
 /* Measures it with threads of its own, in some milliseconds. `threads` 0: as many as may be used. */
@@ -107,23 +107,23 @@ typedef struct tern_bench_options {
     const char *suite;  /* NULL: "ops"; tern_bench_suite names them */
     const char *family; /* NULL: all of the suite; those of tern_bench_case */
     const char *dtype;  /* only cases with an operand of this type, "f16"; NULL: all */
-    const char *
-        size; /* only cases with an operand of these sizes, "512x512", or with this one among its sizes, "2560"; NULL: all */
-    const char *
-        layout; /* only "contiguous" cases, or "strided" ones, whose operands do not lie in one piece; NULL: both */
-    const char *
-        device; /* one of tern_catalog_device, or several with commas, "cpu,opencl": all cases on each; NULL: "cpu" */
+    /* only cases with an operand of these sizes, "512x512", or with this one among its sizes, "2560"; NULL: all */
+    const char *size;
+    /* only "contiguous" cases, or "strided" ones, whose operands do not lie in one piece; NULL: both */
+    const char *layout;
+    /* one of tern_catalog_device, or several with commas, "cpu,opencl": all cases on each; NULL: "cpu" */
+    const char *device;
     const char *cpu;    /* highest instruction set to use, "avx2"; NULL = $TERN_CPU, else the best */
     int n_threads;      /* how many numbers of threads to measure with, ... */
     const int *threads; /* ... and which; none: one, and all that may be used */
     double budget_s; /* about how long the samples of a row may take, without data and reference; 0 = 0.5 */
-    double
-        timeout_s; /* a row that takes longer than this is given up, in the middle of a run if need be; 0 = 60 */
+    /* a row that takes longer than this is given up, in the middle of a run if need be; 0 = 60 */
+    double timeout_s;
     int warmups;    /* runs before the first that counts; 0 = 1 */
     int rounds;     /* samples of a row at most, if the budget lasts so long; 0 = 100 */
     int64_t memory; /* bytes of the larger operands; 0 = 256 MiB, or four times the last cache */
-    tern_stop_asked
-        stop; /* asked before each row and in the middle of one (by any thread); true: no further row is measured. NULL: nobody */
+    /* asked before each row and in the middle of one (by any thread); true: no further row is measured. NULL: nobody */
+    tern_stop_asked stop;
     void *stop_user;
 } tern_bench_options;
 

@@ -29,8 +29,8 @@ typedef struct tern_memory tern_memory;
 
 /* Zeroed fields are the defaults. */
 typedef struct tern_memory_options {
-    size_t
-        events; /* kept; later ones only count. 0 = 1048576: 40 MiB of addresses, of which those touched that are used */
+    /* kept; later ones only count. 0 = 1048576: 40 MiB of addresses, of which those touched that are used */
+    size_t events;
     const char *title; /* for reports; copied. NULL = none */
 } tern_memory_options;
 
@@ -134,8 +134,8 @@ typedef struct tern_memory_leak {
 } tern_memory_leak;
 
 typedef struct tern_memory_copy {
-    const char *
-        direction; /* "in" from the caller, "out" to the caller, "copy" between tensors, "from file", "to file" */
+    /* "in" from the caller, "out" to the caller, "copy" between tensors, "from file", "to file" */
+    const char *direction;
     const char *op, *site;
     uint64_t copies, bytes;
 } tern_memory_copy;

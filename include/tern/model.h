@@ -35,11 +35,11 @@ typedef struct tern_session tern_session;
 /* Zeroed fields are the defaults. */
 typedef struct tern_model_options {
     tern_dtype ternary; /* what ternary weights are kept as: TERN_T2 (0: this one) or TERN_T5 */
-    tern_dtype
-        head; /* what the head is converted to: f32, f16, bf16 or a block type; 0: as it is in the file */
+    /* what the head is converted to: f32, f16, bf16 or a block type; 0: as it is in the file */
+    tern_dtype head;
     bool no_map, guard; /* tern_model_file_options */
-    tern_model_progress
-        progress; /* or NULL; never called after the model is freed, and of its weights alone: they are read when they are needed first */
+    /* or NULL; never called after the model is freed, and of its weights alone: they are read when they are needed first */
+    tern_model_progress progress;
     void *progress_user;
 } tern_model_options;
 
@@ -68,12 +68,12 @@ typedef struct tern_model_info {
 typedef struct tern_session_options {
     int slots;       /* sequences that it can hold at once; 0 = 1                                    */
     int64_t context; /* positions of each; 0 = the model's. More than the model's is refused            */
-    tern_dtype
-        cache; /* of keys and values: TERN_F32 (0: this one), TERN_F16 (what the program `tern` takes), or TERN_I8 with a scale for each head and position */
+    /* of keys and values: TERN_F32 (0: this one), TERN_F16 (what the program `tern` takes), or TERN_I8 with a scale for each head and position */
+    tern_dtype cache;
     int64_t batch;   /* most rows computed at once; longer prompts come in chunks; 0 = 512              */
     bool time_steps; /* keep how long every step takes: tern_session_get_program and tern_exec_step_time */
-    const tern_compile_options
-        *compile; /* or NULL: level high. Copied; what it points to outlives the session */
+    /* or NULL: level high. Copied; what it points to outlives the session */
+    const tern_compile_options *compile;
 } tern_session_options;
 
 /* A token at a place of a sequence. */

@@ -29,8 +29,8 @@ typedef struct tern_synth_options {
     tern_stored embedding; /* of the table of tokens; TERN_STORED_AS_IS: F16                                */
     tern_stored head;      /* of the output layer; TERN_STORED_AS_IS: there is none, the table serves      */
     uint64_t seed;
-    tern_model_progress
-        progress; /* or NULL; told bytes that are written. Stopped by it no file appears, as in conversions */
+    /* or NULL; told bytes that are written. Stopped by it no file appears, as in conversions */
+    tern_model_progress progress;
     void *user;
 } tern_synth_options;
 
@@ -43,18 +43,18 @@ typedef struct tern_convert_report {
     bool lossless;  /* every value is what it was; of ternary weights this was read back from the new file */
     double sqnr_db; /* 10 log10 of the energy of the values by that of the errors; infinite without errors  */
     double cosine;  /* of the angle between the values before and after                                   */
-    bool
-        as_loaded; /* master weights became the ternary ones that loading them makes: the model is the same */
+    /* master weights became the ternary ones that loading them makes: the model is the same */
+    bool as_loaded;
 } tern_convert_report;
 
 /* Zeroed fields are the defaults. */
 typedef struct tern_convert_options {
     tern_stored type;      /* of the weights of linear layers; TERN_STORED_AS_IS: as they are             */
     tern_stored embedding; /* of the table of tokens and the output layer; TERN_STORED_AS_IS: as they are */
-    uint64_t
-        shard_bytes; /* most bytes of tensors in a file of safetensors: several and an index; 0: one file */
-    bool
-        force; /* ternarise weights of a model that was not trained for it, or write ternary layers as numbers */
+    /* most bytes of tensors in a file of safetensors: several and an index; 0: one file */
+    uint64_t shard_bytes;
+    /* ternarise weights of a model that was not trained for it, or write ternary layers as numbers */
+    bool force;
     tern_model_progress progress; /* or NULL; told bytes that are looked at, written or read back */
     void (*report)(void *user, const tern_convert_report *tensor); /* or NULL; once for each, at the end */
     void *user;

@@ -26,10 +26,10 @@ typedef struct tern_profile tern_profile;
 
 /* Zeroed fields are the defaults. */
 typedef struct tern_profile_options {
-    size_t
-        events_per_thread; /* kept; the oldest go first, and are counted. 0 = 262144, about 24 MiB a thread */
-    bool counters;         /* ask the processor's counters too */
-    const char *title;     /* for reports; copied, at most 255 bytes of it. NULL = none */
+    /* kept; the oldest go first, and are counted. 0 = 262144, about 24 MiB a thread */
+    size_t events_per_thread;
+    bool counters;     /* ask the processor's counters too */
+    const char *title; /* for reports; copied, at most 255 bytes of it. NULL = none */
 } tern_profile_options;
 
 typedef struct tern_profile_info {
@@ -139,8 +139,8 @@ typedef enum tern_bottleneck {
 typedef struct tern_hot_spot {
     tern_profile_row row;
     double share; /* of the time of all rows */
-    double
-        limit_share; /* 1: as fast as the machine can be; NaN: nobody can say (it is no step, estimates are too high) */
+    /* 1: as fast as the machine can be; NaN: nobody can say (it is no step, estimates are too high) */
+    double limit_share;
     uint64_t saving_ns; /* of its own time, what goes beyond the limit */
     tern_bottleneck bottleneck;
     char evidence[240]; /* a sentence with numbers */
@@ -150,8 +150,8 @@ typedef struct tern_hot_spot {
 typedef struct tern_profile_counter {
     const char *name; /* "instructions"; static */
     double value;
-    double
-        running; /* the share of the time that it counted: less than 1 if counters were shared, and scaled up */
+    /* the share of the time that it counted: less than 1 if counters were shared, and scaled up */
+    double running;
     const char *unavailable; /* NULL, or why there is no value; lives as long as the profile */
 } tern_profile_counter;
 

@@ -70,10 +70,10 @@ enum { TERN_CHANGES_MOST = 8 };
 /* What a series of a benchmark's medians tells, oldest first. */
 typedef struct tern_history {
     int n; /* values */
-    double
-        noise; /* floor: relative change that one more session may show when nothing changed; NaN: fewer than 2 values */
-    double
-        trend; /* change for each session, relative (Theil and Sen): above 0, it becomes slower; 0: fewer than 3 values */
+    /* floor: relative change that one more session may show when nothing changed; NaN: fewer than 2 values */
+    double noise;
+    /* change for each session, relative (Theil and Sen): above 0, it becomes slower; 0: fewer than 3 values */
+    double trend;
     double trend_p; /* of no trend (Mann and Kendall) */
     int n_changes;
     tern_change changes[TERN_CHANGES_MOST]; /* by place */
@@ -88,8 +88,8 @@ typedef struct tern_regress_row {
     tern_regress_state state;                  /* the worst of the three */
     tern_regress_state time, memory, accuracy; /* MISSING where there are no numbers */
     tern_comparison comparison;                /* of the times; n_b 0: there was none */
-    double
-        noise_floor; /* between sessions; NaN: there is one session, and nothing is called slower; or there are pairs, which need none */
+    /* between sessions; NaN: there is one session, and nothing is called slower; or there are pairs, which need none */
+    double noise_floor;
     tern_history history;
     const char *reason; /* one sentence; never NULL */
 } tern_regress_row;

@@ -36,8 +36,8 @@ typedef struct tern_result {
     /* Times of one run. With samples, the figures below them are computed from them. */
     int rounds;               /* samples; 0: `error` says why there are none */
     const double *samples_us; /* (rounds), in the order in which they were taken; NULL: not kept */
-    const double
-        *cpu_samples_us; /* (rounds), likewise, what all threads of the process computed; NULL: unknown */
+    /* (rounds), likewise, what all threads of the process computed; NULL: unknown */
+    const double *cpu_samples_us;
     double median_us, mad_us, min_us; /* mad_us: NaN with one sample */
     double low_us, high_us;           /* 95 % interval of the median; NaN with fewer than 6 samples */
     int outliers;                     /* samples farther than 3 scaled MADs from the median */
@@ -48,10 +48,10 @@ typedef struct tern_result {
     /* Besides time. */
     int64_t allocations; /* blocks that one run asks for, of the heap and of pools; counted */
     int64_t peak_bytes;  /* that one run has at most beyond its operands: arena, scratch, results; counted */
-    double
-        accuracy_error; /* root of the mean square of what differs from the reference, relative to its size */
-    const char *
-        error; /* "", or one sentence: "unavailable: ..." if it cannot be had here, or has samples but no share of a limit; else it went wrong */
+    /* root of the mean square of what differs from the reference, relative to its size */
+    double accuracy_error;
+    /* "", or one sentence: "unavailable: ..." if it cannot be had here, or has samples but no share of a limit; else it went wrong */
+    const char *error;
 } tern_result;
 
 /* The formats: X(enumerator, number, name, what it is). */

@@ -67,14 +67,14 @@ typedef struct tern_vocabulary {
     const int32_t *types;          /* tern_token_type; NULL: all normal */
     const float *scores;           /* the higher the sooner; for "llama" without merges */
     size_t n_merges;
-    const tern_token_text
-        *merges; /* "left right", first to last; without any, the lower id of a token the sooner */
+    /* "left right", first to last; without any, the lower id of a token the sooner */
+    const tern_token_text *merges;
     size_t n_flags;
     const tern_token_flags *flags; /* of the tokens that have any */
     int32_t bos, eos, eot, unk;    /* ids, or TERN_NO_TOKEN */
     size_t n_ends;                 /* at most 16 */
-    const int32_t
-        *ends; /* what else ends an answer: eos, eot and the control tokens whose names say so do anyway */
+    /* what else ends an answer: eos, eot and the control tokens whose names say so do anyway */
+    const int32_t *ends;
     tern_tristate add_bos, add_eos;
     tern_tristate add_space;     /* "llama": a blank before the text and behind control tokens */
     bool space_at_start;         /* that blank before the text alone, not behind control tokens */
@@ -101,8 +101,8 @@ typedef struct tern_tokenizer_info {
 } tern_tokenizer_info;
 
 typedef struct tern_token_info {
-    tern_token_text
-        text; /* "gpt2"'s alphabet undone, "llama"'s U+2581 kept; lives as long as the tokenizer */
+    /* "gpt2"'s alphabet undone, "llama"'s U+2581 kept; lives as long as the tokenizer */
+    tern_token_text text;
     tern_token_type type;
     float score; /* 0 without scores */
 } tern_token_info;

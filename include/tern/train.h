@@ -66,8 +66,8 @@ typedef struct tern_train_options {
     int64_t batch;      /* sequences in one pass */
     int64_t accumulate; /* passes in one step, whose gradients are averaged */
     tern_recompute recompute;
-    tern_precision
-        activations; /* how steps store what lies between products; validation and logits are exact always */
+    /* how steps store what lies between products; validation and logits are exact always */
+    tern_precision activations;
     tern_optimiser_options optimiser;
     double decay_table,
         decay_norms; /* of these, in parts of the optimiser's weight_decay, which is of layers */
@@ -90,8 +90,8 @@ TERN_API void tern_trainer_free(tern_trainer *trainer); /* NULL is fine */
 typedef struct tern_train_result {
     double loss; /* mean over all tokens, in nats */
     double norm; /* of all gradients together, before clipping */
-    bool
-        skipped; /* gradients were not finite, the scale of the loss was lowered: nothing was learnt, the next step may do better */
+    /* gradients were not finite, the scale of the loss was lowered: nothing was learnt, the next step may do better */
+    bool skipped;
 } tern_train_result;
 
 /* One step. `tokens` are accumulate x batch sequences of context + 1 tokens: each is predicted from those before it. If it fails,
@@ -117,10 +117,10 @@ TERN_API tern_tensor *tern_trainer_state(const tern_trainer *trainer, int i, con
 typedef struct tern_trainer_info {
     int64_t parameters; /* numbers that are trained */
     int64_t tokens;     /* of a step */
-    double
-        flops; /* of a step: 6 for each parameter and token, and 12 x context x width for each layer and token */
-    size_t
-        state_bytes; /* weights, moments, and sums of gradients where passes accumulate or activations are rounded */
+    /* of a step: 6 for each parameter and token, and 12 x context x width for each layer and token */
+    double flops;
+    /* weights, moments, and sums of gradients where passes accumulate or activations are rounded */
+    size_t state_bytes;
     size_t arena_bytes; /* intermediates of all programs that were compiled, as planned */
 } tern_trainer_info;
 TERN_API void tern_trainer_get_info(const tern_trainer *trainer, tern_trainer_info *out);

@@ -31,8 +31,8 @@ typedef struct tern_tune_row {
     int n_ops;
     const char *const *ops; /* (n_ops) the op, or those of a fused step; of tern_tune: the name           */
     const char *shapes;     /* "f32[64,512],f32[512]->f32[64,512]"; of tern_tune: the caller's key        */
-    const char
-        *params; /* attributes, the body of a fused step: a key, not for reading; of tern_tune: the name */
+    /* attributes, the body of a fused step: a key, not for reading; of tern_tune: the name */
+    const char *params;
     const char *candidate; /* "tile=512 stream=0 threads=2"                                              */
     const char *source;    /* "tune": measured by itself; "run": while programs ran                      */
     const char *cpu, *version; /* where and with what it was measured                                    */

@@ -65,8 +65,8 @@ typedef struct tern__cpu_info {
     int cores_usable;      /* min of affinity mask and cgroup v1/v2 quota (rounded up), at least 1 */
     char cores_reason[64]; /* what limited cores_usable: "affinity", "cgroup quota 1.5", "all cores" */
     int64_t l1d_bytes, l2_bytes, l3_bytes; /* 0 = unknown */
-    int64_t
-        memory_bytes; /* that a process can have at most: the machine's, or its control group's; 0 = unknown */
+    /* that a process can have at most: the machine's, or its control group's; 0 = unknown */
+    int64_t memory_bytes;
 } tern__cpu_info;
 
 /* Detected once, at the first call; thread-safe; never fails. */

@@ -1,5 +1,5 @@
 /* watch.h - somebody who is told of every block of memory, and what the library was doing meanwhile: the memory tracker
- * (measure/memory_record.c). While nobody listens, each of these costs one load and one predicted branch.
+ * (measure/memory/memory_record.c). While nobody listens, each of these costs one load and one predicted branch.
  *
  * A call site is a place in the source, made by the compiler: it needs no symbols and no stack to walk, so that it is the same in
  * a stripped release, a static build and on every processor. What led there is told by frames, which the library opens around
@@ -44,8 +44,8 @@ typedef struct tern__watch_frame {
 typedef struct tern__watch_step {
     const char *label, *where;
     uint64_t live_bytes; /* of the arena, in use while it runs */
-    uint64_t
-        in_place_bytes; /* of these, results that could lie over operands which nobody reads afterwards, and do not */
+    /* of these, results that could lie over operands which nobody reads afterwards, and do not */
+    uint64_t in_place_bytes;
 } tern__watch_step;
 
 typedef struct tern__watch_plan {

@@ -44,8 +44,8 @@ typedef struct tern__device_options {
      * nothing was said. Which there are is listed in runtime/options_env.c. NULL: nobody is asked. */
     const char *(*setting)(const char *name);
     int (*switched)(const char *name);
-    const char *
-        user_cache; /* folder where the user's programs keep files that can be made again; NULL: there is none */
+    /* folder where the user's programs keep files that can be made again; NULL: there is none */
+    const char *user_cache;
 } tern__device_options;
 
 /* Whom to ask whether a run shall go on, from any thread. */

@@ -33,14 +33,14 @@ typedef struct tern__step {
     const struct tern__kernel *kernel; /* chosen by the target */
     const char *kernel_name, *isa_name;
     bool reference, rows; /* what kind of kernel: the op's reference kernel, a row program */
-    const char
-        *variant; /* the candidate that measured timings chose (target.h); NULL: the target's own choice */
+    /* the candidate that measured timings chose (target.h); NULL: the target's own choice */
+    const char *variant;
     const void *program; /* what the kernel interprets, or NULL */
     int64_t work;        /* independent items */
     int parts;           /* how many workers share them; 1 = too small to split */
     bool claimed;        /* those who are done early take from the others: calls cost next to nothing */
-    uint32_t
-        streamed; /* 0, or the operand of which every item reads its own share, in order: packed weights */
+    /* 0, or the operand of which every item reads its own share, in order: packed weights */
+    uint32_t streamed;
     size_t scratch_bytes;  /* per worker, a multiple of the alignment */
     size_t shared_bytes;   /* of all workers together, likewise */
     size_t scratch_offset; /* in the arena: what is shared, then worker w's own + w * scratch_bytes */
@@ -84,14 +84,14 @@ typedef struct tern__plan {
     tern__buffer_plan *buffers;  /* (n_buffers) in order of first use */
     tern__partition *partitions; /* (n_partitions) all steps, in order */
     uint32_t n_steps, n_operands, n_blocks, n_results, n_buffers, n_partitions;
-    size_t
-        scratch_bytes; /* the most that one step has, of all its workers; each of the next three includes scratch */
+    /* the most that one step has, of all its workers; each of the next three includes scratch */
+    size_t scratch_bytes;
     size_t arena_bytes;
     size_t live_bytes; /* most bytes in use at one step: no plan of this order needs less */
-    size_t
-        naive_bytes; /* every intermediate in a buffer of its own, and one block of scratch for all steps */
-    int workers;     /* the most that any step uses */
-    uint32_t number; /* from 1, another for each plan of the process */
+    /* every intermediate in a buffer of its own, and one block of scratch for all steps */
+    size_t naive_bytes;
+    int workers;         /* the most that any step uses */
+    uint32_t number;     /* from 1, another for each plan of the process */
     const char *device;  /* which one runs what the CPU does not: the target's name */
     double predicted_ns; /* of all partitions; < 0: nobody predicted it */
     uint64_t flops, bytes;

@@ -57,8 +57,8 @@ typedef struct tern__packing {
     tern__opcode op;
     tern__attr attrs[TERN__MAX_ATTRS];
     int axis; /* of the constant, along which results lie */
-    int64_t
-        tile; /* so many of them make one index of the packed constant's first axis, and depend on no others */
+    /* so many of them make one index of the packed constant's first axis, and depend on no others */
+    int64_t tile;
     tern__type type; /* of the packed constant, dense */
     const void *how; /* the target's */
 } tern__packing;

@@ -29,8 +29,8 @@ typedef struct tern__kernel_args {
     const tern__attr *attrs; /* in the order of the op's row */
     const void *program;     /* what the kernel interprets, if it does (row/program.h) */
     const struct tern__epilogue *epilogue; /* of a product: takes the result, or NULL (row/epilogue.h) */
-    const void *
-        next; /* an address that the caller reads next: worth a prefetch at the end of a call; NULL: unknown */
+    /* an address that the caller reads next: worth a prefetch at the end of a call; NULL: unknown */
+    const void *next;
     void *scratch; /* 64-byte aligned, as many bytes as its chooser asked, this call's own */
     void *shared;  /* likewise, of all calls of the step */
     tern__fault fault;

@@ -28,11 +28,12 @@
 #define TERN__SHARE_MOST 1.02
 
 typedef struct tern__measurement {
-    tern__stats time;       /* seconds of a run */
-    int64_t repeats;        /* runs in one sample */
-    tern__stats limit_time; /* least seconds that the machine needs for the probe's work; n = 0: there is no limit */
-    tern__stats share;      /* of the limit, by tern__turns.work: 1 is all that the machine can do */
-    char way[96];           /* how the limit is reached */
+    tern__stats time; /* seconds of a run */
+    int64_t repeats;  /* runs in one sample */
+    /* least seconds that the machine needs for the probe's work; n = 0: there is no limit */
+    tern__stats limit_time;
+    tern__stats share; /* of the limit, by tern__turns.work: 1 is all that the machine can do */
+    char way[96];      /* how the limit is reached */
 } tern__measurement;
 
 /* `out` (n) is untouched on failure. All things are compared with the same limit. */

@@ -18,8 +18,8 @@
 #include <tern/measure.h>
 
 typedef struct tern__occupancy {
-    double
-        waited; /* threads' worth: share of the time, added up over threads; NaN: the system does not tell */
+    /* threads' worth: share of the time, added up over threads; NaN: the system does not tell */
+    double waited;
     double stolen; /* cores' worth; NaN likewise */
     double others; /* cores' worth */
     double hidden; /* that these two may lack: the system counts in ticks; 0: it does not tell them */

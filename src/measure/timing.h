@@ -25,8 +25,8 @@ typedef struct tern__turns {
     int rounds;      /* samples of each; 0: TERN__ROUNDS */
     double budget_s; /* no further round begins after this time, but three are made; 0: no such limit */
     double sample_s; /* how long a sample lasts at least; 0: TERN__SAMPLE_S */
-    double *
-        samples; /* (things, rounds) receives the seconds of tern__measure's things; NULL: they are not wanted */
+    /* (things, rounds) receives the seconds of tern__measure's things; NULL: they are not wanted */
+    double *samples;
     const double *work; /* (things) tern__measure: what a run asks, in runs of the limit's probe; NULL: one */
     double *cpu_samples; /* likewise, the seconds that all threads of the process computed meanwhile */
 } tern__turns;

@@ -21,8 +21,8 @@ typedef struct program {
     tern_program *program;
     tern_exec *exec;
     int n_in, n_out;
-    tern_tensor
-        *inputs[N_INPUTS]; /* (n_in) the session's arrays, in the order in which the program meets them */
+    /* (n_in) the session's arrays, in the order in which the program meets them */
+    tern_tensor *inputs[N_INPUTS];
 } program;
 
 struct tern_session {

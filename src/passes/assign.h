@@ -8,8 +8,8 @@
 typedef struct tern__assignment {
     uint32_t n;
     tern__id *nodes; /* (n) */
-    double
-        *ns[2]; /* (n) each: on the CPU, on the device; INFINITY: it cannot run there, or nothing is known */
+    /* (n) each: on the CPU, on the device; INFINITY: it cannot run there, or nothing is known */
+    double *ns[2];
     tern__side *sides; /* (n) who runs them */
 } tern__assignment;
 

@@ -59,8 +59,8 @@ typedef struct fusion {
     uint16_t *local;  /* (n_values) its number in the region, if stamped */
     uint32_t attempt;
     uint8_t *alone; /* (n_nodes) enum reason; NULL: nobody asks */
-    tern__id
-        *writer; /* (n_values) first node that overwrites it, or TERN__NO_ID; NULL: nothing is overwritten */
+    /* (n_values) first node that overwrites it, or TERN__NO_ID; NULL: nothing is overwritten */
+    tern__id *writer;
 } fusion;
 
 static tern__id find(fusion *f, tern__id n)

@@ -24,8 +24,8 @@ typedef struct tern__rewrite {
     const uint8_t *holds; /* (from->n_values) tern__find_holds, or NULL: nobody asked */
     uint8_t *held;        /* (cap_held) the same of new values, kept up to date when there are holds */
     uint32_t cap_held;
-    const char
-        *origin; /* of nodes that are emitted: the pass puts that of the node here which they are made for */
+    /* of nodes that are emitted: the pass puts that of the node here which they are made for */
+    const char *origin;
 } tern__rewrite;
 
 /* The new graph takes over the old one's arena: until the end the old graph must not grow. */

@@ -15,10 +15,10 @@ typedef struct tern__batching {
 
 struct tern_program {
     tern__compiled *compiled; /* one reference */
-    tern__storage **
-        storages; /* (n_leaves of compiled->source) data that came with the graph; NULL: bound when it runs */
-    uint32_t
-        *inputs; /* (n_inputs) leaves of compiled->source to be bound: inputs and constants without data */
+    /* (n_leaves of compiled->source) data that came with the graph; NULL: bound when it runs */
+    tern__storage **storages;
+    /* (n_inputs) leaves of compiled->source to be bound: inputs and constants without data */
+    uint32_t *inputs;
     int n_inputs;
     int nodes_before;
     uint64_t compile_ns;      /* of this call: a hit costs less than compiling */

@@ -30,8 +30,8 @@ typedef struct tern__run {
     void **pointers;        /* (n_blocks) */
     tern__given *given;     /* (n_blocks) zeroed outside a run: what the device gave instead */
     uint32_t n_done;        /* steps that ran to their end */
-    tern__loaded
-        *loaded; /* what is ready for the context's device; NULL: nothing yet, or the CPU runs all of it */
+    /* what is ready for the context's device; NULL: nothing yet, or the CPU runs all of it */
+    tern__loaded *loaded;
 } tern__run;
 
 /* Room for blocks and pointers. False: no memory. */

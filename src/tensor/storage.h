@@ -23,8 +23,8 @@ typedef struct tern__storage {
     _Atomic(bool) has_derived; /* something is kept with it (derived.h) */
     size_t bytes;
     void *host; /* 64-byte aligned when owned; borrowed and mapped blocks as they come */
-    uint64_t
-        version; /* one more with every in-place write; no two storages of a process ever have the same */
+    /* one more with every in-place write; no two storages of a process ever have the same */
+    uint64_t version;
     void (*drop)(void *user, void *host, size_t bytes); /* called when the last reference goes; or NULL */
     union {
         tern_pool *pool; /* not borrowed: owner of `host`; NULL is the heap */

@@ -9,7 +9,7 @@
 #include "devices/device.h"
 #include "devices.h"
 #include "harness.h"
-#include "measure/compare_devices.h"
+#include "measure/compare/compare_devices.h"
 
 enum { TOKENS = 24 };
 

@@ -7,8 +7,8 @@
 #include <tern/model_convert.h>
 
 #include "harness.h"
-#include "measure/bench_model.h"
-#include "measure/model_test.h"
+#include "measure/bench/bench_model.h"
+#include "measure/bench/model_test.h"
 
 /* Operations of a run, by the steps that are told, and whether they name what they do. */
 static void add_up(void *user, const tern_bench_model_row *row)

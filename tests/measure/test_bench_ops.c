@@ -12,9 +12,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "harness.h"
-#include "measure/bench.h"
-#include "measure/cases.h"
-#include "measure/threads_cost.h"
+#include "measure/bench/bench.h"
+#include "measure/bench/cases.h"
+#include "measure/bench/threads_cost.h"
 
 /* Where every row has to be measured none is given up, however long the machine stands still. */
 enum { PATIENT_S = 3600 };

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "harness.h"
-#include "measure/compare_progress.h"
+#include "measure/compare/compare_progress.h"
 
 enum { N = 120, TRIES = 150 };
 

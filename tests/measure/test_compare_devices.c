@@ -8,7 +8,7 @@
 
 #include "../devices/devices.h"
 #include "harness.h"
-#include "measure/compare_devices.h"
+#include "measure/compare/compare_devices.h"
 
 static void add(tern_device_comparison *c, const char *device, const char *op, double size, double us,
                 tern_device_use use)

@@ -6,8 +6,8 @@
 
 #include "base/random.h"
 #include "harness.h"
-#include "measure/bootstrap.h"
-#include "measure/rank_tests.h"
+#include "measure/compare/bootstrap.h"
+#include "measure/compare/rank_tests.h"
 #include "measure/stats.h"
 
 /* Whole numbers below `kinds`: many ties. */

@@ -11,8 +11,8 @@
 
 #include "gate.h"
 #include "harness.h"
-#include "measure/regress.h"
-#include "measure/results.h"
+#include "measure/compare/regress.h"
+#include "measure/results/results.h"
 #include "sessions.h"
 
 /* The state of one benchmark that takes `factor` times as long now. */

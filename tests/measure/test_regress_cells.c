@@ -8,10 +8,10 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "harness.h"
-#include "measure/bench.h"
+#include "measure/bench/bench.h"
 #include "measure/occupied.h"
-#include "measure/regress.h"
-#include "measure/results.h"
+#include "measure/compare/regress.h"
+#include "measure/results/results.h"
 #include "sessions.h"
 
 static void collect(void *user, const tern_result *row)

@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "harness.h"
-#include "measure/folder_commit.h"
+#include "measure/results/folder_commit.h"
 
 static bool no_reader(void)
 {

@@ -10,8 +10,8 @@
 typedef struct one_result {
     uint32_t changes;
     char *notes; /* what the pass said, a line each */
-    char *
-        plan; /* what there is of a plan, as comments of the text form; "" after passes that rewrite the graph */
+    /* what there is of a plan, as comments of the text form; "" after passes that rewrite the graph */
+    char *plan;
 } one_result;
 
 /* Runs pass `name` alone, with these options, over `graph`, which it rewrites; verifies the result. Passes that work on the plan

@@ -18,8 +18,8 @@ enum { TERN__OCL_MOST_NUMBERS = 320 };
 
 /* A kernel while it is written. */
 typedef struct tern__ocl_draft {
-    tern__strbuf
-        text; /* the body: what comes after the operands' pointers are moved to their first elements */
+    /* the body: what comes after the operands' pointers are moved to their first elements */
+    tern__strbuf text;
     bool cpu; /* the device is a processor: items take stretches, not every n-th element */
     int group_items, compute_units; /* of the device: work items of a group that suit it */
     size_t local_bytes;             /* memory that a group shares */
@@ -160,8 +160,8 @@ struct tern__device {
     size_t local_bytes; /* memory that they share */
     uint64_t identity;  /* of device and driver: what a built kernel is good for */
     char *cache, *dump; /* folders, or NULL */
-    char *
-        driver_files; /* folder that the driver writes to while it builds; NULL: it writes nothing that is known of */
+    /* folder that the driver writes to while it builds; NULL: it writes nothing that is known of */
+    char *driver_files;
     uint64_t least_room; /* bytes that it needs there */
     tern__ocl_built *built;
     size_t n_built, cap_built;

@@ -27,8 +27,8 @@ typedef struct tern__ocl_slot {
     void *host;       /* where `memory` lies, or what it was copied from; NULL: nowhere yet */
     cl_mem memory;
     tern__ocl_memory *own; /* that it is the buffer of, if the device has memory of its own */
-    bool
-        named; /* every kernel that uses the slot has `memory` as its argument; kernels hold no reference to it */
+    /* every kernel that uses the slot has `memory` as its argument; kernels hold no reference to it */
+    bool named;
     tern__ocl_staged ahead[TERN__OCL_AHEAD];
     /* In the partition that runs: */
     bool read, written;

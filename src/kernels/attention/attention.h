@@ -49,8 +49,8 @@ typedef struct tern__attention_rows {
 } tern__attention_rows;
 
 typedef struct tern__attention_kernel {
-    bool
-        fused; /* multiply-adds are; else products are rounded, too, as they are by ref/ where it has no other way */
+    /* multiply-adds are; else products are rounded, too, as they are by ref/ where it has no other way */
+    bool fused;
     /* to[r * padded + i] = row r, element i, in f32; zeros from d to the multiple of 16 that is `padded`. */
     void (*widen)(const tern__attention_rows *rows, int64_t d, int64_t padded, float *to);
     /* scores[j * scores_row + t] = dot of q + j * d and row t of k, for j < queries; d % 16 = 0. */

@@ -99,8 +99,8 @@ typedef struct side {
     int64_t most;            /* rows of a tile */
     bool as_one;             /* all heads are taken, lie in one piece, and are fetched as such */
     bool near;               /* the next tile is fetched into the first-level cache */
-    bool
-        direct; /* inner kernels read it as it lies; many queries have its rows widened first, once for all */
+    /* inner kernels read it as it lies; many queries have its rows widened first, once for all */
+    bool direct;
 } side;
 
 static int64_t tile_rows(const tern__attention_span *s, const side *o, int64_t fewest)

@@ -112,8 +112,8 @@ typedef struct tern__gemm {
     tern_dtype b_type;
     int64_t b_k, b_column;
     const void *packed; /* what tern__gemm_pack made of it, or NULL */
-    const tern__gemm_source
-        *source; /* or what makes panels of it, one at a time, for blocks of rows; or NULL */
+    /* or what makes panels of it, one at a time, for blocks of rows; or NULL */
+    const tern__gemm_source *source;
     float *y;
     int64_t y_row, y_column;
 } tern__gemm;

@@ -16,8 +16,8 @@ typedef struct tern__gemm_program {
     int64_t batches; /* 1 if `flat` */
     int64_t row_blocks, tiles;
     int64_t work;
-    size_t
-        room_at; /* in the scratch: TERN__EPILOGUE_ROOM floats that become results of another type; 0: y is f32 */
+    /* in the scratch: TERN__EPILOGUE_ROOM floats that become results of another type; 0: y is f32 */
+    size_t room_at;
     size_t scratch_bytes;
 } tern__gemm_program;
 

@@ -18,8 +18,8 @@ typedef struct tern__epilogue_program {
     const tern__kernel *product;
     const void *product_program;
     const tern__attr *product_attrs;
-    const tern__type
-        *y; /* of the product's result: the domain; f16 and bf16 are rounded from f32 as they are handed on */
+    /* of the product's result: the domain; f16 and bf16 are rounded from f32 as they are handed on */
+    const tern__type *y;
     int n_product;                                                               /* operands of the product */
     uint8_t product_in[TERN__ROW_MAX_OPERANDS], rows_in[TERN__ROW_MAX_OPERANDS]; /* operands of the step */
     size_t rows_at, room_at, scratch_bytes; /* in the scratch, behind the product's */

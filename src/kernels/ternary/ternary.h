@@ -102,8 +102,8 @@ void tern__ternary_prepare(const int8_t *x, int64_t columns, int8_t *to);
 /* One call of an inner kernel: a piece of one tile times a few prepared rows. */
 typedef struct tern__ternary_call {
     const uint8_t *weights; /* (quads, 64) packed for `direct`, what `unpack` wrote for `multiply` */
-    const uint8_t
-        *ahead; /* packed bytes to prefetch while multiplying, `ahead_step` per quad; an address only */
+    /* packed bytes to prefetch while multiplying, `ahead_step` per quad; an address only */
+    const uint8_t *ahead;
     const uint8_t *next; /* packed bytes that the next call reads, to be prefetched likewise */
     int64_t ahead_step;
     int64_t quads;
@@ -113,9 +113,9 @@ typedef struct tern__ternary_call {
     int32_t *y;         /* (batch, tile rows), rows y_stride apart, any alignment of 4 */
     int64_t y_stride;
     int batch; /* 1 .. the kernel's limit */
-    bool
-        in_order; /* `direct` reads the weights in order, not as runs side by side (TERN__FEATURE_ONE_STREAM) */
-    bool add;     /* y += sum(code * x), otherwise y = sum(code * x) - sum(x) */
+    /* `direct` reads the weights in order, not as runs side by side (TERN__FEATURE_ONE_STREAM) */
+    bool in_order;
+    bool add; /* y += sum(code * x), otherwise y = sum(code * x) - sum(x) */
     /* Of `multiply`, where the kernel has raw_quads: the call goes on from the sums that an earlier one left in y, and leaves them
      * there for a later one, not as codes yet. The tile is whole. */
     bool resume, pause;
@@ -126,15 +126,15 @@ typedef struct tern__ternary_whole {
     const uint8_t *weights; /* (tiles, quads, 64) packed */
     int64_t tiles, quads;
     int64_t rows; /* of weights in these tiles: the last one may lack some */
-    const int8_t *
-        x; /* (batch, columns), rows x_stride apart: 64 bytes for each 16 quads, or a part of them, can be read */
+    /* (batch, columns), rows x_stride apart: 64 bytes for each 16 quads, or a part of them, can be read */
+    const int8_t *x;
     int64_t x_stride, batch;
     const int8_t *sums; /* sum of row i: the i32 at sums + i * sums_stride */
     int64_t sums_stride;
     int32_t *y; /* (batch, rows), rows y_stride apart, any alignment of 4 */
     int64_t y_stride;
-    const uint8_t
-        *next; /* packed bytes that are read behind these tiles, to be prefetched; NULL: those behind them */
+    /* packed bytes that are read behind these tiles, to be prefetched; NULL: those behind them */
+    const uint8_t *next;
     uint8_t *scratch; /* tern__ternary_scratch_bytes() */
 } tern__ternary_whole;
 
@@ -152,8 +152,8 @@ typedef struct tern__ternary_scaled {
  * `multiply`), or by a kernel with loops of its own (`whole`), which takes rows of x that are not prepared, too. */
 typedef struct tern__ternary_kernel {
     tern__ternary_form form;
-    bool
-        preferred; /* where it runs, weights are packed into its form: the smaller one, decoded as fast as it is read */
+    /* where it runs, weights are packed into its form: the smaller one, decoded as fast as it is read */
+    bool preferred;
     int direct_limit;   /* batches up to this are multiplied directly */
     int direct_batch;   /* most rows of x in one call of direct */
     int multiply_batch; /* and of multiply */

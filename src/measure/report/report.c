@@ -1,5 +1,5 @@
 /* report.c - a report from its making to its text: documents come in, the table of sections writes them. */
-#include "measure/json_members.h"
+#include "measure/results/json_members.h"
 #include "measure/report/report.h"
 
 #include <math.h>
@@ -10,10 +10,10 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "base/status.h"
-#include "measure/documents.h"
-#include "measure/regress.h"
+#include "measure/results/documents.h"
+#include "measure/compare/regress.h"
 #include "measure/report/page.h"
-#include "measure/results.h"
+#include "measure/results/results.h"
 
 static const size_t document_most = (size_t)64 << 20;
 

@@ -89,8 +89,8 @@ struct tern_report {
     tern__report_source sources[TERN__REPORT_SOURCES];
     int n_sources;
     const char *notes[TERN__REPORT_NOTES]; /* sentences of the caller */
-    double
-        busy; /* the highest load of documents that only tell the load before, if their machine was busy; NaN: none was */
+    /* the highest load of documents that only tell the load before, if their machine was busy; NaN: none was */
+    double busy;
     char disturbed
         [256]; /* who had the machine while a document was measured: the first that says so; "": none does */
     int n_notes;

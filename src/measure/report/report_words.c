@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "base/units.h"
 #include "measure/report/report.h"
-#include "measure/results.h"
+#include "measure/results/results.h"
 #include "measure/stats.h"
 #include "base/utf8.h"
 

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "measure/json_members.h"
+#include "measure/results/json_members.h"
 #include "measure/report/html.h"
 #include "measure/report/report.h"
-#include "measure/results.h"
+#include "measure/results/results.h"
 
 /* ---- machine ---- */
 

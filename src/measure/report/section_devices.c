@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "measure/compare_devices.h"
+#include "measure/compare/compare_devices.h"
 #include "measure/report/html.h"
 #include "measure/report/report.h"
 

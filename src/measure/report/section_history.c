@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "measure/json_members.h"
-#include "measure/regress.h"
+#include "measure/results/json_members.h"
+#include "measure/compare/regress.h"
 #include "measure/report/html.h"
 #include "measure/report/report.h"
-#include "measure/results.h"
+#include "measure/results/results.h"
 
 enum { HEIGHT = 96, SHOWN_MOST = 24 };
 

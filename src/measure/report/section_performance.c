@@ -5,10 +5,10 @@
 
 #include "base/json_text.h"
 #include "base/alloc.h"
-#include "measure/json_members.h"
+#include "measure/results/json_members.h"
 #include "measure/report/html.h"
 #include "measure/report/report.h"
-#include "measure/results.h"
+#include "measure/results/results.h"
 
 enum { OPEN_MOST = 40 }; /* with more rows than these, families are folded */
 

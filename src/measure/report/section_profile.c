@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "measure/flame.h"
-#include "measure/json_members.h"
+#include "measure/profile/flame.h"
+#include "measure/results/json_members.h"
 #include "measure/report/html.h"
 #include "measure/report/report.h"
 

@@ -22,8 +22,8 @@ typedef struct chat_template {
     const char *needs;       /* a control token without which it makes no sense; NULL: none */
     const char *start;
     const char *before[N_ROLES], *after[N_ROLES];
-    const char
-        *user_after_system; /* instead of before[USER]; NULL: the same, and system messages may be anywhere */
+    /* instead of before[USER]; NULL: the same, and system messages may be anywhere */
+    const char *user_after_system;
     const char *answer;
 } chat_template;
 
