@@ -11,7 +11,7 @@
 #include "tensor/half.h"
 
 /* Declares and begins a reference kernel: KERNEL(add) { ... } defines tern_add__ref. */
-#define KERNEL(name)          \
+#define KERNEL(name)           \
     TERN__KERNEL(name##__ref); \
     TERN__KERNEL(name##__ref)
 
@@ -97,10 +97,10 @@ enum { TERN__RUN_OPERANDS = 4 };
 
 /* `n` elements of each operand along one axis; operands in the order of the inputs, then result 0. */
 typedef struct tern__element_run {
-    char *at[TERN__RUN_OPERANDS];       /* first element of the run */
-    int64_t step[TERN__RUN_OPERANDS];   /* bytes from one element to the next; 0: broadcast */
-    int64_t n;                          /* > 0 */
-    int64_t first;                      /* index of the run's first element in the result, row-major */
+    char *at[TERN__RUN_OPERANDS];     /* first element of the run */
+    int64_t step[TERN__RUN_OPERANDS]; /* bytes from one element to the next; 0: broadcast */
+    int64_t n;                        /* > 0 */
+    int64_t first;                    /* index of the run's first element in the result, row-major */
     const tern__kernel_args *args;
 } tern__element_run;
 
@@ -113,57 +113,56 @@ tern_status tern__elementwise(tern__kernel_args *args, int64_t begin, int64_t en
 
 /* The kernel `op` with one loop per dtype of operand 0, named op_T. */
 #define LOOP_ENTRY(T, op) [TERN_##T] = op##_##T,
-#define LOOP_KERNEL(op, TYPES)                                                              \
-    static const tern__loop op##_loops[TERN_DTYPE_COUNT] = {TYPES(LOOP_ENTRY, op)};         \
-    KERNEL(op)                                                                              \
-    {                                                                                       \
-        return tern__elementwise(args, begin, end, op##_loops[args->in[0].type->dtype]);    \
+#define LOOP_KERNEL(op, TYPES)                                                           \
+    static const tern__loop op##_loops[TERN_DTYPE_COUNT] = {TYPES(LOOP_ENTRY, op)};      \
+    KERNEL(op)                                                                           \
+    {                                                                                    \
+        return tern__elementwise(args, begin, end, op##_loops[args->in[0].type->dtype]); \
     }
 
 /* A loop op_T over one operand; `...` computes the result, stored as OUT, from `x` of type kind_T (val,
  * wrap, wide) and whatever `setup` declares. The contiguous case stands apart so that compilers vectorise
  * it. */
-#define UNARY_LOOP(T, OUT, op, kind, setup, ...)                                            \
-    static void op##_##T(const tern__element_run *run)                                              \
+#define UNARY_LOOP(T, OUT, op, kind, setup, ...)                                          \
+    static void op##_##T(const tern__element_run *run)                                    \
+    {                                                                                     \
+        setup const char *from = run->at[0];                                              \
+        char *to = run->at[1];                                                            \
+        const int64_t from_step = run->step[0], to_step = run->step[1], n = run->n;       \
+        if (from_step == sizeof(mem_##T) && to_step == sizeof(mem_##OUT)) {               \
+            for (int64_t i = 0; i < n; i++) {                                             \
+                const kind##_##T x = (kind##_##T)load_##T((&AT_CONST(T, from))[i]);       \
+                (&AT(OUT, to))[i] = store_##OUT(__VA_ARGS__);                             \
+            }                                                                             \
+            return;                                                                       \
+        }                                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                                 \
+            const kind##_##T x = (kind##_##T)load_##T(AT_CONST(T, from + i * from_step)); \
+            AT(OUT, to + i * to_step) = store_##OUT(__VA_ARGS__);                         \
+        }                                                                                 \
+    }
+
+/* The same over two operands of one type, `a` and `b`. */
+#define BINARY_LOOP(T, OUT, op, kind, ...)                                                  \
+    static void op##_##T(const tern__element_run *run)                                      \
     {                                                                                       \
-        setup                                                                               \
-        const char *from = run->at[0];                                                      \
-        char *to = run->at[1];                                                              \
-        const int64_t from_step = run->step[0], to_step = run->step[1], n = run->n;         \
-        if (from_step == sizeof(mem_##T) && to_step == sizeof(mem_##OUT)) {                 \
+        const char *from_a = run->at[0], *from_b = run->at[1];                              \
+        char *to = run->at[2];                                                              \
+        const int64_t a_step = run->step[0], b_step = run->step[1], to_step = run->step[2]; \
+        const int64_t n = run->n, dense = sizeof(mem_##T);                                  \
+        if (a_step == dense && b_step == dense && to_step == sizeof(mem_##OUT)) {           \
             for (int64_t i = 0; i < n; i++) {                                               \
-                const kind##_##T x = (kind##_##T)load_##T((&AT_CONST(T, from))[i]);         \
+                const kind##_##T a = (kind##_##T)load_##T((&AT_CONST(T, from_a))[i]);       \
+                const kind##_##T b = (kind##_##T)load_##T((&AT_CONST(T, from_b))[i]);       \
                 (&AT(OUT, to))[i] = store_##OUT(__VA_ARGS__);                               \
             }                                                                               \
             return;                                                                         \
         }                                                                                   \
         for (int64_t i = 0; i < n; i++) {                                                   \
-            const kind##_##T x = (kind##_##T)load_##T(AT_CONST(T, from + i * from_step));   \
+            const kind##_##T a = (kind##_##T)load_##T(AT_CONST(T, from_a + i * a_step));    \
+            const kind##_##T b = (kind##_##T)load_##T(AT_CONST(T, from_b + i * b_step));    \
             AT(OUT, to + i * to_step) = store_##OUT(__VA_ARGS__);                           \
         }                                                                                   \
-    }
-
-/* The same over two operands of one type, `a` and `b`. */
-#define BINARY_LOOP(T, OUT, op, kind, ...)                                                      \
-    static void op##_##T(const tern__element_run *run)                                                  \
-    {                                                                                           \
-        const char *from_a = run->at[0], *from_b = run->at[1];                                  \
-        char *to = run->at[2];                                                                  \
-        const int64_t a_step = run->step[0], b_step = run->step[1], to_step = run->step[2];     \
-        const int64_t n = run->n, dense = sizeof(mem_##T);                                      \
-        if (a_step == dense && b_step == dense && to_step == sizeof(mem_##OUT)) {               \
-            for (int64_t i = 0; i < n; i++) {                                                   \
-                const kind##_##T a = (kind##_##T)load_##T((&AT_CONST(T, from_a))[i]);           \
-                const kind##_##T b = (kind##_##T)load_##T((&AT_CONST(T, from_b))[i]);           \
-                (&AT(OUT, to))[i] = store_##OUT(__VA_ARGS__);                                   \
-            }                                                                                   \
-            return;                                                                             \
-        }                                                                                       \
-        for (int64_t i = 0; i < n; i++) {                                                       \
-            const kind##_##T a = (kind##_##T)load_##T(AT_CONST(T, from_a + i * a_step));        \
-            const kind##_##T b = (kind##_##T)load_##T(AT_CONST(T, from_b + i * b_step));        \
-            AT(OUT, to + i * to_step) = store_##OUT(__VA_ARGS__);                               \
-        }                                                                                       \
     }
 
 /* Result of the operand's own type, or bool. */
