@@ -635,7 +635,7 @@ def make_source(g, source, **sizes):
         full = models.path("source")
         files.write_hf(full, models.hf_config(s, {"quantization_mode": "online"}), tensors)
         return full
-    s = Shape(family, width=256, heads=4, kv_heads=2, ff=256, tied=g.chance(0.5))
+    s = Shape(family, width=256, heads=4, kv_heads=2, ff=256, tied=g.chance(0.5), vocabulary=FIRST_BYTE + 256)
     return models.write_gguf("source.gguf", Weights(s, g.rng, spread=1.1), g.rng, kind, meta=g.pick([{}, vocabulary()]))
 
 
