@@ -20,10 +20,15 @@ json.dump(j, sys.stdout)' "$1"
 for factor in 1 1.001 0.999 1.0005 1.4 1.401 1000000 1001000; do
     scale $factor <a.json >by-$factor.json
 done
+# Rows as single lines: where they are broken depends on how long a path is.
+unwrapped()
+{
+    awk '/^            [^ ]/ { sub(/^ */, " "); line = line $0; next } { if (NR > 1) print line; line = $0 } END { print line }'
+}
 tern baseline create planted --from by-1.json --from by-1.001.json --from by-0.999.json
 states()
 {
-    grep -E '^(better|same|undecided|missing|regression|critical|exit)' | sed -E 's|model/.*/pp|model/TYPE/pp|'
+    grep -E '^(better|same|undecided|missing|regression|critical|exit) ' | sed -E 's|model/.*/pp|model/TYPE/pp|'
 }
 status tern regress --baseline planted --from by-1.0005.json --no-record | states
 status tern regress --baseline planted --from by-1.4.json --from by-1.401.json --no-record | states
@@ -31,9 +36,9 @@ status tern regress --baseline planted --from by-1.4.json --from by-1.401.json -
 tern baseline create never --from by-1000000.json --from by-1001000.json
 status tern regress --baseline never 2>/dev/null | states | sed 's/^undecided  /better     /'
 # The time-out reaches models, too: what took too long is missing, and says why.
-status tern regress --baseline never --timeout 0.000001 | grep -E '^missing|exit|given up' | sed -E 's|model/.*/pp|model/TYPE/pp|; s|after .* s,|after S s,|'
+status tern regress --baseline never --timeout 0.000001 | unwrapped | grep -E '^missing |exit' | sed -E 's|model/.*/pp|model/TYPE/pp|; s|after .* s,|after S s,|'
 mv tiny.gguf elsewhere.gguf
-status tern regress --baseline never | grep -E 'missing|exit|No such' | sed -E 's|model/.*/pp|model/TYPE/pp|; s|/[^ ]*/tiny|tiny|'
+status tern regress --baseline never | unwrapped | grep -E '^missing |^1 missing|exit' | sed -E 's|model/.*/pp|model/TYPE/pp|; s|/[^ ]*/tiny|tiny|'
 status tern bench model -m elsewhere.gguf -p 4 -n 0 --head q8 -o results
 # The formats of other benchmarks, so that two builds can be compared by their models.
 tern bench model -m elsewhere.gguf -p 4 -n 0 -r 2 -t 1 --format json | json 'j["format"], len(j["rows"])'
