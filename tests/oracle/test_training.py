@@ -1,11 +1,11 @@
 """Training against PyTorch: the same first weights, the same sequences, the same optimiser, for 50 steps.
 
 In step: PyTorch gets Tern's weights before each step, so each loss and norm is compared by itself, and tightly. On their own: both go
-their way from the first weights. With float weights they stay together. With ternary ones a last bit that differs rounds to another
-code now and then, and every step passes that on: PyTorch parts from itself as far if its first weights change by one part in 10^7
-(TERN_TEST_VERBOSE=1 shows both).
+their way from the first weights, PyTorch in f64, because each step passes on the last bits of those before it: PyTorch in f32 ends up to
+5e-4 from there itself. With ternary weights a last bit rounds to another code now and then, and how far that leads is the processor's
+affair: there Tern may end a few times as far from f64 as PyTorch in f32 does. TERN_TEST_VERBOSE=1 shows all of it.
 
-PyTorch's losses are kept in tests/golden/training.json, with which tests/train/test_curve.c compares where there is no PyTorch.
+PyTorch's losses in f64 are kept in tests/golden/training.json, with which tests/train/test_curve.c compares where there is no PyTorch.
 """
 import json
 import os
@@ -27,10 +27,9 @@ except ImportError as error:
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "training.json")
 SHAPE = dict(vocabulary=23, context=24, layers=2, width=64, feed_forward=96, heads=4, kv_heads=2)
 BATCH, STEPS, RATE, DECAY, CLIP = 4, 50, 0.002, 0.1, 1.0
-# Largest relative differences: of a loss and a norm in step, of a loss on their own, and of all weights together in the end. On their own they
-# may part about twice as far as PyTorch does from itself when its first float weights change by a last bit or two: 1.1e-4 and 2.0e-4 here, as
-# TERN_TEST_VERBOSE prints it; other machines differ.
-BOUNDS = {"float": (1e-5, 1e-4, 3e-4, 5e-4), "ternary": (1e-4, 1e-2, 1e-1, 1e-1)}
+# Largest relative differences: of a loss and a norm in step; of a loss on their own and of all weights together in the end.
+BOUNDS = {"float": (1e-5, 1e-4, 1e-4, 1e-4), "ternary": (5e-4, 1e-2, None, None)}
+AS_FAR = 4  # times as far as PyTorch in f32, where a bound is None
 
 
 def sequences(step):
@@ -59,11 +58,11 @@ def curve_of_tern(weights):
 
 
 class Torch:
-    def __init__(self, weights, first):
+    def __init__(self, weights, first, dtype):
         torch.set_num_threads(1)
         shape = torch_decoder.Shape(**SHAPE, ternary=weights == "ternary")
         assert {name: tuple(w.shape) for name, w in first.items()} == shape.weights()
-        self.w = {name: torch.tensor(value, requires_grad=True) for name, value in first.items()}
+        self.w = {name: torch.tensor(value, dtype=dtype, requires_grad=True) for name, value in first.items()}
         self.decoder, self.optimiser = torch_decoder.Decoder(shape, self.w), torch_decoder.adamw(self.w, DECAY)
 
     def set(self, weights):
@@ -76,15 +75,15 @@ class Torch:
 
 
 def in_step(weights, on_the_way):
-    other, curve = Torch(weights, on_the_way[0]), []
+    other, curve = Torch(weights, on_the_way[0], torch.float32), []
     for i in range(STEPS):
         other.set(on_the_way[i])
         curve.append(other.step(i))
     return curve
 
 
-def on_its_own(weights, first):
-    other = Torch(weights, first)
+def on_its_own(weights, first, dtype):
+    other = Torch(weights, first, dtype)
     curve = [other.step(i) for i in range(STEPS)]
     return curve, {name: value.detach().numpy() for name, value in other.w.items()}
 
@@ -102,21 +101,24 @@ def compare(weights):
         raise harness.Skip("no PyTorch (%s): scripts/install-deps.sh torch" % WHY)
     curve, on_the_way, last = curve_of_tern(weights)
     beside = in_step(weights, on_the_way)
-    theirs, their_last = on_its_own(weights, on_the_way[0])
+    theirs, their_last = on_its_own(weights, on_the_way[0], torch.float32)
+    truth, true_last = on_its_own(weights, on_the_way[0], torch.float64)
     if os.environ.get("TERN_GOLDEN_UPDATE"):
-        update_golden(weights, theirs)
-    found = (furthest(curve, beside, 0), furthest(curve, beside, 1), furthest(curve, theirs, 0), apart(last, their_last))
+        update_golden(weights, truth)
+    in_loss, in_norm, own_loss, own_weights = BOUNDS[weights]
+    rows = (("a loss in step", furthest(curve, beside, 0), in_loss),
+            ("a norm in step", furthest(curve, beside, 1), in_norm),
+            ("a loss on their own", furthest(curve, truth, 0), own_loss or AS_FAR * furthest(theirs, truth, 0)),
+            ("the last weights", apart(last, true_last), own_weights or AS_FAR * apart(their_last, true_last)))
     if os.environ.get("TERN_TEST_VERBOSE"):
-        nudged, nudged_last = on_its_own(weights, {name: w * np.float32(1 + 1e-7) for name, w in on_the_way[0].items()})
-        print("%s: in step loss %.2g, norm %.2g; on their own loss %.2g, weights %.2g (PyTorch from itself: loss %.2g, weights %.2g); %.4f -> %.4f" %
-              ((weights,) + found + (furthest(nudged, theirs, 0), apart(nudged_last, their_last), curve[0][0], curve[-1][0])))
-    names = ("a loss in step", "a norm in step", "a loss on their own", "the last weights")
-    wrong = ["%s differs by %.3g, more than %.3g" % row for row in zip(names, found, BOUNDS[weights]) if not row[1] <= row[2]]
+        print("%s: %s; PyTorch in f32: loss %.2g, weights %.2g; %.4f -> %.4f" %
+              (weights, ", ".join("%s %.2g (at most %.2g)" % row for row in rows), furthest(theirs, truth, 0), apart(their_last, true_last), curve[0][0], curve[-1][0]))
+    wrong = ["%s differs by %.3g, more than %.3g" % row for row in rows if not row[1] <= row[2]]
     if not curve[-1][0] < 0.6 * curve[0][0]:
         wrong.append("nothing was learnt: %g -> %g" % (curve[0][0], curve[-1][0]))
     with open(GOLDEN) as file:
         golden = [(loss, 0) for loss in json.load(file)[weights]]
-    if not furthest(theirs, golden, 0) <= BOUNDS[weights][2]:
+    if not furthest(truth, golden, 0) <= 1e-6:
         wrong.append("PyTorch's losses are not those of tests/golden/training.json any more: make golden-update")
     return wrong or None
 
