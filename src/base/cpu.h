@@ -36,12 +36,14 @@ typedef enum tern__isa {
  * and written past the caches, at full speed, the hardware finds it alone, and several in turns are slower (AMD's Zen; others gain by
  * several that are asked for). Kernels that stream choose by it. four-pipes: pipes for logic and conversion beside those that multiply,
  * so that operations on the former are nearly free, but one of three operands counts more than two of two (AMD's Zen 4). Loops that
- * unpack and multiply choose by it. */
+ * unpack and multiply choose by it. whole-512: operations of 512 bits are one operation, not two halves (AMD's Zen 5 but for mobile
+ * ones): what unpacks and multiplies waits for memory, and reads it as it likes best. */
 #define TERN__FEATURE_LIST(X)                    \
     X(VBMI, "avx512vbmi", AVX512VNNI, AMX)       \
     X(AVXVNNI, "avxvnni", AVX2, COUNT)           \
     X(ONE_STREAM, "one-stream", BASELINE, COUNT) \
-    X(FOUR_PIPES, "four-pipes", BASELINE, COUNT)
+    X(FOUR_PIPES, "four-pipes", BASELINE, COUNT) \
+    X(WHOLE_512, "whole-512", BASELINE, COUNT)
 
 /* clang-format off */
 typedef enum tern__feature {

@@ -100,16 +100,26 @@ static uint32_t detect_levels(void)
     return mask;
 }
 
-/* AMD's family 0x19 (Zen 3 and 4) and later. */
-static bool is_late_amd(void)
+/* AMD's family, 0 for others, and the model in it. */
+static unsigned amd_family(unsigned *model)
 {
     const leaf vendor = cpuid_leaf(0, 0), one = cpuid_leaf(1, 0);
-    const unsigned base = one.eax >> 8 & 15, family = base == 15 ? base + (one.eax >> 20 & 255) : base;
+    const unsigned base = one.eax >> 8 & 15;
     char name[12];
     memcpy(name, &vendor.ebx, 4);
     memcpy(name + 4, &vendor.edx, 4);
     memcpy(name + 8, &vendor.ecx, 4);
-    return memcmp(name, "AuthenticAMD", sizeof name) == 0 && family >= 0x19;
+    *model = (one.eax >> 4 & 15) | (one.eax >> 12 & 0xf0);
+    return memcmp(name, "AuthenticAMD", sizeof name) != 0 ? 0
+           : base == 15                                   ? base + (one.eax >> 20 & 255)
+                                                          : base;
+}
+
+/* Zen 5 of servers and desktops, and what comes after it. Mobile ones run 512 bits in halves; the leaf that would tell
+ * (0x8000001a) is often hidden from virtual machines. */
+static bool has_whole_512(unsigned family, unsigned model)
+{
+    return family > 0x1a || (family == 0x1a && (model < 0x20 || (model >= 0x40 && model < 0x50)));
 }
 
 /* The brand string: 48 bytes in three leaves, often padded with spaces in front or between words. */
@@ -142,10 +152,14 @@ void tern__cpu_detect_isa(tern__cpu_info *info)
         info->features |= 1u << TERN__FEATURE_AVXVNNI;
     /* Their prefetchers follow one run at the full rate of memory, and lose a third of it to two runs of 20 KB side by side. Measured
      * on Zen 4 (docs/performance-ternary.md), as are pipes (docs/performance-heads.md); the others are taken to be alike. */
-    if (is_late_amd()) {
+    unsigned model;
+    const unsigned family = amd_family(&model);
+    if (family >= 0x19) { /* Zen 3 and later */
         info->features |= 1u << TERN__FEATURE_ONE_STREAM;
         if (info->isa_mask & TERN__ISA_BIT(AVX512))
             info->features |= 1u << TERN__FEATURE_FOUR_PIPES;
+        if (has_whole_512(family, model))
+            info->features |= 1u << TERN__FEATURE_WHOLE_512;
     }
     read_model(info->model, sizeof info->model);
 }

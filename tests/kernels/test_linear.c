@@ -92,6 +92,7 @@ static void check_product(const tern__kernel_row *row, tern_dtype dtype, int64_t
     tern__linear_program p;
     tern__linear_plan(dtype, row->kernel, gemm ? gemm->kernel : NULL, &x_type, n, true, &p);
     p.in_order = dice_below(&d, 2) == 0;
+    p.all_in_order = dice_below(&d, 2) == 0;
     p.apart = dice_below(&d, 2) == 0;
     guarded all_packed, all_y, all_scratch;
     uint8_t *weights = random_weights(dtype, n, k, wild),
@@ -172,6 +173,7 @@ static void check_bytes(const tern__kernel_row *row, int64_t batch, int64_t n, i
     tern__linear_program p;
     tern__linear_plan(TERN_I8, row->kernel, NULL, &x_type, n, true, &p);
     p.in_order = dice_below(&d, 2) == 0;
+    p.all_in_order = dice_below(&d, 2) == 0;
     guarded all_packed, all_y, all_prepared;
     uint8_t *packed = guarded_make(&all_packed, (size_t)(p.tile_bytes * tiles), 0);
     int32_t *y = guarded_make(&all_y, (size_t)(batch * y_row) * 4, shift());

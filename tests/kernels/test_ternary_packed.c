@@ -154,8 +154,9 @@ static void check_kernel(const tern__kernel_row *row, const product *p, const ui
     memset(room, GUARD_BYTE, (size_t)(scratch_bytes + 2 * GUARD));
     for (int64_t begin = 0; begin < tiles;) {
         int64_t end = begin + 1 + roll((uint32_t)(tiles - begin));
-        tern__ternary_multiply(kernel, roll(2) == 0, packed, p->rows, p->columns, begin, end, p->prepared,
-                               p->batch, y + begin * tile_rows, y_stride, NULL, room + GUARD);
+        tern__ternary_multiply(kernel, (int64_t[]){0, 128, 8192, 16384}[roll(4)], packed, p->rows, p->columns,
+                               begin, end, p->prepared, p->batch, y + begin * tile_rows, y_stride, NULL,
+                               room + GUARD);
         begin = end;
     }
     bool right = result_is(p, y, y_stride, block, bytes);

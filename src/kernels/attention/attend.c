@@ -95,7 +95,10 @@ bool tern__attention_plan(const tern__attention_kernel *kernel, int n_in, const 
     block = smaller(smaller(block, 4 * MOST_ROWS), q->shape[0] > 1 ? q->shape[0] : 1);
     if (variant.block <= 0)
         block = smaller(block, MOST_ROWS);
-    const bool in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM);
+    /* Where arithmetic keeps up with memory for two bytes a number, it does not for one, and a head at a time takes less of it. */
+    const bool in_order =
+        tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM) &&
+        !(tern__cpu_has(tern__cpu(), TERN__FEATURE_WHOLE_512) && in[IN_K]->dtype == TERN_I8);
     const tern__attention_sizes z = sizes_of(q, in[IN_K], block, in_order);
     tern__attention_program p = {.kernel = kernel,
                                  .block = block,

@@ -51,6 +51,7 @@ void tern__linear_plan(tern_dtype dtype, const void *kernel, const tern__gemm_ke
                               .batch = 1,
                               .k = x->shape[x->rank - 1],
                               .in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM),
+                              .all_in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_WHOLE_512),
                               .apart = tern__cpu_has(tern__cpu(), TERN__FEATURE_FOUR_PIPES),
                               .work = tern__linear_tiles(n)};
     for (int i = 0; i < x->rank - 1; i++)
@@ -133,7 +134,7 @@ static void multiply_few(const tern__linear_program *p, const uint8_t *packed, i
                          const float *x, int64_t x_row, int64_t rows, float *y, int64_t y_row)
 {
     const int64_t parts = (rows + p->kernel->most_rows - 1) / p->kernel->most_rows;
-    /* Blocks and several rows are bound by arithmetic, and like to find their weights in the cache in whatever order. */
+    /* Where blocks and several rows are bound by arithmetic, they like to find their weights in the cache in whatever order. */
     const bool plain = p->form == TERN__LINEAR_F16 || p->form == TERN__LINEAR_BF16;
     /* Those of q8_0 are not masked into place, and memory is what they wait for. */
     const bool apart = p->apart && !plain && p->form != TERN__LINEAR_Q8_0;
@@ -142,7 +143,7 @@ static void multiply_few(const tern__linear_program *p, const uint8_t *packed, i
                     .begin = begin,
                     .end = end,
                     .together = rows == 1 ? p->kernel->most_tiles[p->form] : 1,
-                    .in_order = p->in_order && rows == 1 && plain};
+                    .in_order = p->in_order && (p->all_in_order ? parts == 1 : rows == 1 && plain)};
     for (int64_t done = 0; done < end - begin;) {
         const group g = group_after(&w, done);
         done += g.n;

@@ -19,8 +19,9 @@ typedef struct tern__linear_program {
     tern__gemm_blocking blocking;
     size_t panels_bytes; /* at the beginning of the scratch: what the loops of gemm.h want */
     bool in_order;       /* memory likes to be read in order (TERN__FEATURE_ONE_STREAM) */
-    bool apart;          /* unpacking has pipes of its own (TERN__FEATURE_FOUR_PIPES) */
-    bool packs;          /* weights are no constant: a tile is packed by the worker that multiplies it */
+    bool all_in_order; /* blocks and several rows, too: their arithmetic keeps up (TERN__FEATURE_WHOLE_512) */
+    bool apart;        /* unpacking has pipes of its own (TERN__FEATURE_FOUR_PIPES) */
+    bool packs;        /* weights are no constant: a tile is packed by the worker that multiplies it */
     int64_t work;
     size_t scratch_bytes;
 } tern__linear_program;

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/cpu.h"
 #include "kernels/select.h"
 
 enum {
@@ -16,7 +17,20 @@ enum {
     /* Packed weights that several groups of rows read in turn while as many are prefetched: half a
      * first-level cache. */
     CHUNK_QUADS = 256,
+    /* Of a single row whose weights are read in order: a line takes some 200 ns to come, and half of the bytes fetched have to find
+     * room in a first-level cache beside x (docs/performance-ternary.md). */
+    AHEAD_IN_ORDER = 8192,
+    AHEAD_IN_ORDER_FAR = 16384,
+    LARGE_L1 = 48 * 1024, /* bytes, for the latter */
 };
+
+int64_t tern__ternary_ahead_in_order(void)
+{
+    const tern__cpu_info *cpu = tern__cpu();
+    if (!tern__cpu_has(cpu, TERN__FEATURE_ONE_STREAM))
+        return 0;
+    return cpu->l1d_bytes >= LARGE_L1 ? AHEAD_IN_ORDER_FAR : AHEAD_IN_ORDER;
+}
 
 size_t tern__ternary_scratch_bytes(void)
 {
@@ -34,7 +48,7 @@ typedef struct tile_job {
     int64_t y_stride;
     int64_t rows;        /* rows of the tile that exist */
     const uint8_t *next; /* packed bytes that are read behind it */
-    bool in_order;
+    int64_t ahead_in_order;
 } tile_job;
 
 /* Calls an inner kernel; a tile with missing rows goes through a whole one, so that kernels never see it. */
@@ -73,7 +87,7 @@ static void each_group(const tile_job *job, void (*run)(const tern__ternary_call
                                            : job->next,
                                .x_stride = job->x_stride,
                                .y_stride = job->y_stride,
-                               .in_order = job->in_order,
+                               .ahead_in_order = job->ahead_in_order,
                                .add = quad > 0 && !raw,
                                .resume = quad > 0 && raw,
                                .pause = quad + quads < job->quads && raw};
@@ -159,10 +173,10 @@ void tern__ternary_multiply_plain(const tern__ternary_kernel *kernel, const uint
     }
 }
 
-void tern__ternary_multiply(const tern__ternary_kernel *kernel, bool in_order, const uint8_t *weights,
-                            int64_t rows, int64_t columns, int64_t tile_begin, int64_t tile_end,
-                            const int8_t *x, int64_t batch, int32_t *y, int64_t y_stride, const uint8_t *next,
-                            void *scratch)
+void tern__ternary_multiply(const tern__ternary_kernel *kernel, int64_t ahead_in_order,
+                            const uint8_t *weights, int64_t rows, int64_t columns, int64_t tile_begin,
+                            int64_t tile_end, const int8_t *x, int64_t batch, int32_t *y, int64_t y_stride,
+                            const uint8_t *next, void *scratch)
 {
     const int64_t x_stride = tern__ternary_x_stride(columns);
     if (kernel->whole && batch > kernel->direct_limit) {
@@ -183,7 +197,7 @@ void tern__ternary_multiply(const tern__ternary_kernel *kernel, bool in_order, c
                                   .y = y + begin * y_stride,
                                   .y_stride = y_stride,
                                   .next = part + 1 == parts ? next : NULL,
-                                  .in_order = in_order},
+                                  .ahead_in_order = ahead_in_order},
                        weights, rows, tile_begin, tile_end, scratch);
     }
 }

@@ -48,7 +48,7 @@ void tern__ternary_plan(const tern__ternary_kernel *kernel, const tern__type *x,
                                .rows = rows,
                                .columns = x->shape[x->rank - 1],
                                .pieces = pieces,
-                               .in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM)};
+                               .ahead_in_order = tern__ternary_ahead_in_order()};
     for (int i = 0; i < x->rank - 1; i++)
         p.batch *= x->shape[i];
     p.stride = tern__ternary_x_stride(piece_columns(&p));
@@ -119,7 +119,7 @@ static void multiply_scaled(const block *b, int64_t begin, int64_t end, const ui
         memset(room->totals, 0, sizeof room->totals);
         for (int64_t i = 0; i < p->pieces; i++) {
             /* Rows that are missing are multiplied too: the tile has zeros there. */
-            tern__ternary_multiply(p->kernel, p->in_order, tile + i * tern__ternary_tile_bytes(columns),
+            tern__ternary_multiply(p->kernel, p->ahead_in_order, tile + i * tern__ternary_tile_bytes(columns),
                                    tile_rows, columns, 0, 1,
                                    b->x + (i * p->block + row - b->begin) * p->stride, next - row, room->sums,
                                    TERN__TERNARY_MAX_TILE, NULL, b->scratch);
@@ -147,8 +147,8 @@ static void multiply_packed(const block *b, const uint8_t *packed, int64_t rows,
                                      b->x_stride, (const int8_t *)(b->sums + begin - b->begin),
                                      sizeof *b->sums, end - begin, to, stride, next, b->scratch);
     else
-        tern__ternary_multiply(p->kernel, p->in_order, packed, rows, p->columns, tile_begin, tile_end, x,
-                               end - begin, to, stride, next, b->scratch);
+        tern__ternary_multiply(p->kernel, p->ahead_in_order, packed, rows, p->columns, tile_begin, tile_end,
+                               x, end - begin, to, stride, next, b->scratch);
 }
 
 /* Rows [begin, end) of x times one tile of weights. */

@@ -12,7 +12,7 @@ typedef struct tern__ternary_program {
     int64_t block;                /* rows of x that are prepared and multiplied at a time */
     int64_t pieces;               /* of the columns, with scales of their own; 0: there are no scales */
     int64_t stride;               /* bytes of a prepared row, or of a piece of one */
-    bool in_order;                /* weights are read in order (TERN__FEATURE_ONE_STREAM) */
+    int64_t ahead_in_order;       /* as calls have it (ternary.h) */
     int64_t work;
     size_t scratch_bytes;
 } tern__ternary_program;

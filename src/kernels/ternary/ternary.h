@@ -113,8 +113,8 @@ typedef struct tern__ternary_call {
     int32_t *y;         /* (batch, tile rows), rows y_stride apart, any alignment of 4 */
     int64_t y_stride;
     int batch; /* 1 .. the kernel's limit */
-    /* `direct` reads the weights in order, not as runs side by side (TERN__FEATURE_ONE_STREAM) */
-    bool in_order;
+    /* `direct` reads the weights in order, and fetches so many bytes ahead of a single row; 0: as runs side by side */
+    int64_t ahead_in_order;
     bool add; /* y += sum(code * x), otherwise y = sum(code * x) - sum(x) */
     /* Of `multiply`, where the kernel has raw_quads: the call goes on from the sums that an earlier one left in y, and leaves them
      * there for a later one, not as codes yet. The tile is whole. */
@@ -190,15 +190,18 @@ static inline bool tern__ternary_reads_plain(const tern__ternary_kernel *kernel,
     return kernel->whole && ((uint64_t)(uintptr_t)x | (uint64_t)x_stride | (uint64_t)columns) % 64 == 0;
 }
 
+/* `ahead_in_order` of calls, as this processor likes it. */
+int64_t tern__ternary_ahead_in_order(void);
+
 /* y = x * transposed weights for the tiles [tile_begin, tile_end): row i of x, weight row o of that range
  * (counted from the first row of tile_begin) -> y[i * y_stride + o]. Rows beyond `rows` are not written.
  * `x`: `batch` prepared rows. `weights`: start of the whole packed matrix. Packed weights may be read, as
- * a prefetch only, beyond their end; at `next` instead if it is not NULL: what the caller reads afterwards. `in_order`: as calls of
- * inner kernels have it; changes no bit. */
-void tern__ternary_multiply(const tern__ternary_kernel *kernel, bool in_order, const uint8_t *weights,
-                            int64_t rows, int64_t columns, int64_t tile_begin, int64_t tile_end,
-                            const int8_t *x, int64_t batch, int32_t *y, int64_t y_stride, const uint8_t *next,
-                            void *scratch);
+ * a prefetch only, beyond their end; at `next` instead if it is not NULL: what the caller reads afterwards. `ahead_in_order`:
+ * as calls of inner kernels have it; changes no bit. */
+void tern__ternary_multiply(const tern__ternary_kernel *kernel, int64_t ahead_in_order,
+                            const uint8_t *weights, int64_t rows, int64_t columns, int64_t tile_begin,
+                            int64_t tile_end, const int8_t *x, int64_t batch, int32_t *y, int64_t y_stride,
+                            const uint8_t *next, void *scratch);
 
 /* The same with activations as they are, rows x_stride bytes apart, where tern__ternary_reads_plain. sums[i * sums_stride] bytes on is
  * the sum of row i, an i32 (kernel->sum_rows). */

@@ -72,9 +72,8 @@ enum {
     PAIR = 2 * TERN__TERNARY_QUAD_BYTES,
     AHEAD = 8, /* pairs of each run */
     AHEAD_IN_ORDER = 32,
-    LONE_AHEAD = 64, /* likewise of a single row, which is done with its pairs sooner */
-    SOON = 8,        /* quads of each run that a single row fetches from the second-level cache */
-    STAY = 8,        /* likewise: those that stay in the first-level cache for the second of two passes */
+    SOON = 8, /* quads of each run that a single row fetches from the second-level cache */
+    STAY = 8, /* likewise: those that stay in the first-level cache for the second of two passes */
 };
 
 /* What the loops need to know about the runs of a call. */
@@ -122,7 +121,7 @@ INLINE runs runs_of(const tern__ternary_call *call, bool in_order)
 #define DIRECT(N)                                                                                           \
     static void direct_##N(const tern__ternary_call *call)                                                  \
     {                                                                                                       \
-        const runs r = runs_of(call, call->in_order);                                                       \
+        const runs r = runs_of(call, call->ahead_in_order > 0);                                             \
         TIMES_##N(SUMS) WALK(N, 0, r.pairs, FETCH(at + far) FETCH(at + far + PAIR / 2), DOT) TIMES_##N(PUT) \
     }
 
@@ -223,8 +222,9 @@ INLINE void add_pairs(const tern__ternary_call *call, int64_t begin, int64_t end
 /* In order: the last pairs fetch what the next call reads first. */
 INLINE int64_t add_in_order(const tern__ternary_call *call, two_sums *sums)
 {
-    const int64_t pairs = call->quads / 2, last = pairs > LONE_AHEAD ? pairs - LONE_AHEAD : 0;
-    add_pairs(call, 0, last, LONE_AHEAD * PAIR, sums);
+    const int64_t pairs = call->quads / 2, ahead = call->ahead_in_order / PAIR,
+                  last = pairs > ahead ? pairs - ahead : 0;
+    add_pairs(call, 0, last, ahead * PAIR, sums);
     add_pairs(call, last, pairs, (int64_t)((uintptr_t)call->next - (uintptr_t)call->weights) - last * PAIR,
               sums);
     return 2 * pairs;
@@ -233,7 +233,7 @@ INLINE int64_t add_in_order(const tern__ternary_call *call, two_sums *sums)
 static void direct_1(const tern__ternary_call *call)
 {
     two_sums sums = {0};
-    int64_t q = call->in_order ? add_in_order(call, &sums) : add_runs(call, &sums);
+    int64_t q = call->ahead_in_order > 0 ? add_in_order(call, &sums) : add_runs(call, &sums);
     for (; q < call->quads; q++)
         sums.even = dot(sums.even, DECODED(call->weights + q * TERN__TERNARY_QUAD_BYTES), call->x + 4 * q);
     put(call, 0, settle(plus(sums.even, sums.odd)));
