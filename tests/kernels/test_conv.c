@@ -153,3 +153,31 @@ TEST(channels_are_shared_and_taken_in_parts)
     if (ran == 0)
         SKIP("this processor has no products of f32");
 }
+
+/* Where a group has few output channels nothing is unrolled: filters of any height and width, in any image. */
+TEST(few_channels_are_read_in_place)
+{
+    int count, ran = 0;
+    const tern__kernel_row *rows = tern__kernel_rows(&count);
+    for (const tern__kernel_row *row = rows; row < rows + count; row++) {
+        if (row->family != TERN__FAMILY_gemm_f32 || !tern__kernel_runs(row, tern__cpu()->isa_mask))
+            continue;
+        for (int n = 0; n < 20;) {
+            call c = random_call();
+            if (c.attrs[STRIDE_W].i != 1 || c.in[1].type.shape[0] / c.attrs[GROUPS].i > 4) {
+                call_free(&c);
+                continue;
+            }
+            if (!((const tern__gemm_kernel *)row->kernel)->fused)
+                set_whole(&c);
+            else if (n % 4 == 0)
+                operand_set(&c.in[n % 8 / 4], roll(operand_numel(&c.in[n % 8 / 4])), INFINITY);
+            check_call(&c, row, 1 + (int)roll(4));
+            CHECK(program.in_place);
+            call_free(&c);
+            n++, ran++;
+        }
+    }
+    if (ran == 0)
+        SKIP("this processor has no products of f32");
+}

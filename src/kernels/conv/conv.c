@@ -1,22 +1,13 @@
-/* conv.c - convolutions as products of strips (conv.h). */
+/* conv.c - convolutions as products (conv.h). */
 #include "kernels/conv/conv.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/row/floats.h"
 #include "tensor/op_attrs.h"
-
-enum {
-    STRIP_FLOATS = 64 << 10, /* of unrolled windows: well below a second-level cache */
-    ROOM_FLOATS = 128 << 10, /* of weights and results that go through the scratch */
-    ITEMS_PER_WORKER = 4,
-};
-
-/* ---- planning ---- */
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -31,61 +22,6 @@ static int64_t larger(int64_t a, int64_t b)
 static int64_t parts_of(int64_t size, int64_t part)
 {
     return (size + part - 1) / part;
-}
-
-/* Adds `floats` times `each` of them to what the scratch has. */
-static bool add_scratch(size_t *bytes, int64_t floats, int64_t each)
-{
-    size_t a, b;
-    return tern__size_from_i64(floats, &a) && tern__size_from_i64(each, &b) && tern__size_mul(a, b, &a) &&
-           tern__size_mul(a, sizeof(float), &a) && tern__size_add(*bytes, a, bytes);
-}
-
-bool tern__conv_plan(const tern__gemm_kernel *kernel, const tern__rowop_table *rows, int n_in,
-                     const tern__type *const *in, const tern__type *y, const tern__attr *attrs, int workers,
-                     tern__conv_program *out)
-{
-    const tern__type *weight = in[1];
-    for (int i = 0; i < n_in; i++)
-        if (!tern__floats_reads(in[i]->dtype) || !tern__gemm_reads(kernel, in[i]->dtype) ||
-            in[i]->dtype != y->dtype)
-            return false;
-    const int h = attrs[TERN__ATTR_conv2d_nhwc].i ? 1 : 2;
-    const int64_t lanes = y->shape[0] * attrs[TERN__ATTR_conv2d_groups].i,
-                  m = weight->shape[0] / attrs[TERN__ATTR_conv2d_groups].i;
-    tern__conv_program p = {.kernel = kernel,
-                            .rows = rows,
-                            .k = weight->shape[1] * weight->shape[2] * weight->shape[3],
-                            .pixels = y->shape[h] * y->shape[h + 1]};
-    if (p.k == 0 || p.pixels == 0 || lanes == 0)
-        return false;
-    const int64_t columns = kernel->columns, tiles = parts_of(p.pixels, columns);
-    const int64_t height = kernel->rows[columns / kernel->vector - 1];
-    int64_t strip_tiles = larger(1, STRIP_FLOATS / p.k / columns);
-    /* Enough items that workers end together: strips, and where there are too few of them blocks of channels, each of which
-     * unrolls its strip anew if another worker has the one before. */
-    const int64_t wanted = parts_of(workers > 1 ? ITEMS_PER_WORKER * workers : 1, lanes);
-    strip_tiles = smaller(strip_tiles, larger(1, tiles / wanted));
-    p.strips = parts_of(tiles, strip_tiles);
-    p.strip = strip_tiles * columns;
-    p.blocks = smaller(parts_of(wanted, p.strips), parts_of(m, height));
-    p.work = lanes * p.strips * p.blocks;
-    p.channels = smaller(larger(ROOM_FLOATS / (p.k + p.strip) / height, 1), parts_of(m, height)) * height;
-    const tern__cpu_info *cpu = tern__cpu();
-    p.blocking = tern__gemm_blocking_for(kernel, cpu->l1d_bytes, cpu->l2_bytes, m, p.strip, p.k);
-    p.windows_at = (tern__gemm_scratch_bytes(kernel, &p.blocking, true) + TERN__GEMM_ALIGN - 1) /
-                   TERN__GEMM_ALIGN * TERN__GEMM_ALIGN;
-    p.scratch_bytes = p.windows_at;
-    if (!add_scratch(&p.scratch_bytes, p.strip, p.k))
-        return false;
-    p.results_at = p.scratch_bytes;
-    if (!add_scratch(&p.scratch_bytes, p.strip, p.channels))
-        return false;
-    p.weights_at = p.scratch_bytes;
-    if (!add_scratch(&p.scratch_bytes, p.channels, p.k))
-        return false;
-    *out = p;
-    return true;
 }
 
 /* ---- a call ---- */
@@ -175,11 +111,11 @@ static strip strip_of(const conv *c, int64_t number)
 
 /* ---- windows, unrolled ---- */
 
-/* Elements of output row `row`, columns [from, past), under tap (i, j): zeros in the padding. */
-static void unroll_run(const conv *c, const char *channel, int64_t i, int64_t j, int64_t row, int64_t from,
+/* Elements of row h of a channel that a tap meets for results [from, past) of a row, `shift` being the first one's column: zeros in
+ * the padding. */
+static void unroll_run(const conv *c, const char *channel, int64_t h, int64_t shift, int64_t from,
                        int64_t past, float *to)
 {
-    const int64_t h = row * c->stride_h - c->pad_h + i * c->dilation_h, shift = j * c->dilation_w - c->pad_w;
     const int64_t step = c->stride_w * c->xs[c->xw];
     if (h < 0 || h >= c->height) {
         memset(to, 0, (size_t)(past - from) * sizeof *to);
@@ -213,8 +149,9 @@ static void unroll_tile(const conv *c, const char *x, int64_t first, int64_t n, 
                 for (int64_t done = 0; done < n;) {
                     const int64_t row = (first + done) / c->out_width, from = (first + done) % c->out_width;
                     const int64_t run = smaller(n - done, c->out_width - from);
-                    unroll_run(c, x + channel * c->xs[c->xc] * c->bytes, i, j, row, from, from + run,
-                               to + done);
+                    unroll_run(c, x + channel * c->xs[c->xc] * c->bytes,
+                               row * c->stride_h - c->pad_h + i * c->dilation_h, j * c->dilation_w - c->pad_w,
+                               from, from + run, to + done);
                     done += run;
                 }
                 if (n < columns)
@@ -412,6 +349,80 @@ static void multiply_channels(conv *c, const strip *s, int64_t first, int64_t n)
         store_channel(c, s, g.y + o * g.y_row, y + o * step * c->bytes);
 }
 
+/* ---- few output channels in a group, as in depthwise convolutions: unrolling would cost more than the products ---- */
+
+/* Rows of a channel that a strip's windows meet, with the padding around them, `pitch` apart. */
+static void fill_plane(const conv *c, const strip *s, int64_t channel, float *to)
+{
+    const tern__conv_program *p = c->p;
+    const int64_t h = s->first / c->out_width * c->stride_h - c->pad_h, rows = s->n / c->out_width;
+    const int64_t n = (rows - 1) * c->stride_h + (c->kh - 1) * c->dilation_h + 1;
+    for (int64_t i = 0; i < n; i++)
+        unroll_run(c, s->x + channel * c->xs[c->xc] * c->bytes, h + i, -c->pad_w, 0, p->pitch,
+                   to + i * p->pitch);
+}
+
+/* Adds the products of a channel's plane. A row of a filter is a product whose b has rows that overlap, each a step further into the
+ * image. Where rows of results are as far apart as those of the plane, all of them are one: what lies between them is nobody's. */
+static void multiply_plane(const conv *c, const strip *s, const tern__gemm *g, int64_t channel,
+                           const float *plane)
+{
+    const tern__gemm_kernel *kernel = c->p->kernel;
+    const int64_t pitch = c->p->pitch, rows = s->n / c->out_width,
+                  whole = kernel->ragged ? 1 : kernel->vector;
+    const bool one = c->stride_h == 1;
+    const int64_t runs = one ? 1 : rows, n = (one ? (rows - 1) * pitch : 0) + c->out_width;
+    tern__gemm_tile t = {
+        .a_row = g->a_row, .a_k = 1, .b_k = c->dilation_w, .y_row = g->y_row, .k = c->kw, .rows = (int)g->m};
+    for (int64_t run = 0; run < runs; run++)
+        for (int64_t at = 0; at < n; at += kernel->columns) {
+            t.columns = (int)(parts_of(smaller(kernel->columns, n - at), whole) * whole);
+            t.y = g->y + run * pitch + at;
+            for (int64_t i = 0; i < c->kh; i++) {
+                t.a = (const float *)g->a + (channel * c->kh + i) * c->kw;
+                t.b = plane + (run * c->stride_h + i * c->dilation_h) * pitch + at;
+                t.add = channel > 0 || i > 0;
+                kernel->multiply(&t);
+            }
+        }
+}
+
+/* All output channels of the strip's group. */
+static void multiply_in_place(conv *c, const strip *s)
+{
+    const tern__conv_program *p = c->p;
+    const int64_t first = s->group * c->group_out, rows = s->n / c->out_width;
+    const bool packs = c->packs || c->dtype != TERN_F32;
+    const tern__gemm g = {.m = c->group_out,
+                          .n = (rows - 1) * p->pitch + c->out_width,
+                          .k = p->k,
+                          .a = packs ? (const void *)packed_weights(c, first, c->group_out)
+                                     : weights_of(c, first),
+                          .a_type = TERN_F32,
+                          .a_row = packs ? p->k : c->ws[0],
+                          .y = (float *)(void *)(c->scratch + p->results_at),
+                          .y_row = p->strip_results,
+                          .y_column = 1};
+    for (int64_t channel = 0; channel < c->group_in; channel++) {
+        fill_plane(c, s, channel, windows_of(c));
+        multiply_plane(c, s, &g, channel, windows_of(c));
+    }
+    const bool meets_nan = any_is_nan(&g);
+    for (int64_t row = 0; row < rows; row++) {
+        const strip one = {s->x, s->y, s->group, s->first + row * c->out_width, c->out_width};
+        tern__gemm of = g;
+        of.n = c->out_width;
+        of.y = g.y + row * p->pitch;
+        if (meets_nan)
+            leave_padding_out(c, &one, &of, first);
+        add_bias(c, &of, first);
+        for (int64_t o = 0; o < g.m; o++)
+            store_channel(c, &one, of.y + o * g.y_row, s->y + o * c->ys[c->xc] * c->bytes);
+    }
+}
+
+/* ---- items ---- */
+
 /* Blocks are whole tiles high. */
 static int64_t first_channel(const conv *c, int64_t block)
 {
@@ -429,6 +440,10 @@ TERN__KERNEL(conv2d__gemm)
         n = smaller(end - item, blocks - block);
         const strip s = strip_of(&c, item / blocks);
         const int64_t last = first_channel(&c, block + n);
+        if (c.p->in_place) {
+            multiply_in_place(&c, &s);
+            continue;
+        }
         unroll_strip(&c, &s);
         for (int64_t o = first_channel(&c, block), some; o < last; o += some) {
             some = c.packs || c.apart ? smaller(c.p->channels, last - o) : last - o;
