@@ -1,10 +1,12 @@
-/* bench_scaling.c - what a second thread gives to products that are bound by the cores: f32 squares, prompts of ternary weights
- * (batch 512, the shapes of BitNet b1.58 2B-4T) and int8 products, each as a program for one thread and for two, in turns.
+/* bench_scaling.c - what a second thread gives to what is bound by the cores: f32 squares, prompts of 512 tokens with ternary, f16 and
+ * q8_0 weights (the shapes of BitNet b1.58 2B-4T), int8 products, convolutions and attention of prompts, each as a program for one
+ * thread and for two, in turns.
  *
  * Two cores of a shared machine are seldom twice one: probes on registers run in the same rounds, and the row's detail has
  * what a second thread gives to them.
  *
- *     bench_scaling [--rows FILE | --json FILE] [--rounds N] [--largest N] */
+ *     bench_scaling [--rows FILE | --json FILE] [--rounds N] [--largest N] [--only KIND] */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include <tern/tern.h>
@@ -19,13 +21,30 @@
 
 enum { BATCH = 512, THREADS = 2, PROBE = THREADS, THINGS = 2 * THREADS };
 
-typedef enum kind { F32, TERNARY, INT8, KINDS } kind;
-static const char *const names[KINDS] = {"f32 squares", "ternary prompts", "int8 products"};
+typedef enum kind { F32, TERNARY, INT8, F16, Q8, CONV, ATTENTION, KINDS } kind;
+static const struct {
+    const char *name, *title;
+} kinds[KINDS] = {{"f32", "f32 squares"},
+                  {"ternary", "ternary prompts"},
+                  {"int8", "int8 products"},
+                  {"f16", "f16 prompts"},
+                  {"q8", "q8_0 prompts"},
+                  {"conv", "convolutions"},
+                  {"attention", "attention of prompts"}};
+
+/* One thing to be measured: x is given, w constant. */
+typedef struct subject {
+    kind of;
+    int x_rank, w_rank;
+    int64_t x[4]; /* (m, k), images, queries */
+    int64_t w[4]; /* (n, k), filters, keys and values */
+} subject;
 
 typedef struct bench {
     tern_ctx *ctx;
     tern__threads *pool; /* of the probes */
     int rounds;
+    const char *only; /* a kind; NULL: all */
     double worst[KINDS],
         probe[KINDS]; /* two threads / one: of the programs, of the probe in the round of each worst */
 } bench;
@@ -52,37 +71,82 @@ static tern_status run_probe(void *user)
     return TERN_OK;
 }
 
-/* x[m, k] times a constant of n rows, as the kind has it. */
-static tern_tensor *product_of(tern_ctx *ctx, kind of, tern_tensor *x, int64_t n, int64_t k)
+/* Of one run, two for each multiply-add. */
+static double operations_of(const subject *s)
 {
-    tern_tensor *w = tern_randn(ctx, TERN_F32, 2, (int64_t[]){n, k}, 2), *scale;
-    if (of == TERNARY)
+    if (s->of == CONV) /* of as many pixels as the image has */
+        return 2.0 * (double)(s->x[2] * s->x[3]) * (double)(s->w[0] * s->w[1] * s->w[2] * s->w[3]);
+    if (s->of == ATTENTION) /* q k and p v, of as many keys as lie before each query */
+        return 2.0 * (double)(s->x[0] * (s->x[0] + 1)) * (double)(s->x[1] * s->x[2]);
+    return 2.0 * (double)(s->x[0] * s->x[1]) * (double)s->w[0];
+}
+
+static bool is_int8(kind of)
+{
+    return of == TERNARY || of == INT8;
+}
+
+/* Random, as the kind has it. An error tensor says why it is none. */
+static tern_tensor *weights_of(tern_ctx *ctx, const subject *s, int64_t seed)
+{
+    tern_tensor *w = tern_randn(ctx, TERN_F32, s->w_rank, s->w, seed), *scale;
+    if (s->of == TERNARY)
         tern_ternary_quantise(w, NULL, TERN_T2, &w, &scale);
-    else if (of == INT8)
+    else if (s->of == INT8)
         w = tern_cast(tern_mul(w, tern_scalar(ctx, TERN_F32, 50)), TERN_I8);
-    if (tern_eval(w) != TERN_OK || tern_freeze(w) != TERN_OK)
-        return w; /* an error tensor, which says why */
-    return of == F32       ? tern_matmul(x, w, false, true)
-           : of == TERNARY ? tern_ternary_matmul(x, w, NULL)
-                           : tern_linear(x, w);
+    else if (s->of == Q8)
+        w = tern_cast(w, TERN_Q8_0);
+    else if (s->of == F16 || s->of == ATTENTION)
+        w = tern_cast(w, TERN_F16);
+    if (tern_eval(w) == TERN_OK)
+        tern_freeze(w);
+    return w;
+}
+
+static tern_tensor *attention_of(tern_ctx *ctx, const subject *s, tern_tensor *x, tern_tensor *keys)
+{
+    tern_tensor *values = weights_of(ctx, s, 3), *zeros = tern_zeros(ctx, TERN_I32, 1, s->x),
+                *places = tern_cast(tern_arange(ctx, TERN_F32, 0, (double)s->x[0], 1), TERN_I32);
+    if (tern_eval(zeros) != TERN_OK || tern_freeze(zeros) != TERN_OK)
+        return zeros;
+    if (tern_eval(places) != TERN_OK || tern_freeze(places) != TERN_OK)
+        return places;
+    return tern_attention(x, keys, values, zeros, places, NULL, NULL, 0);
+}
+
+static tern_tensor *result_of(tern_ctx *ctx, const subject *s, tern_tensor *x)
+{
+    tern_tensor *w = weights_of(ctx, s, 2);
+    switch (s->of) {
+    case F32:
+        return tern_matmul(x, w, false, true);
+    case TERNARY:
+        return tern_ternary_matmul(x, w, NULL);
+    case CONV:
+        return tern_conv2d(x, w, NULL, 1, 1, s->w[2] / 2, s->w[3] / 2, 1, 1, 1, false);
+    case ATTENTION:
+        return attention_of(ctx, s, x, w);
+    default:
+        return tern_linear(x, w);
+    }
 }
 
 /* To be called in a scope. x is kept: runs are made outside of it, since a result that belongs to a scope lives as long, and each
  * run would touch new memory. */
-static tern_status make_jobs(const bench *b, kind of, int64_t m, int64_t n, int64_t k, job jobs[THINGS])
+static tern_status make_jobs(const bench *b, const subject *s, job jobs[THINGS])
 {
-    const tern_dtype dtype = of == F32 ? TERN_F32 : TERN_I8;
-    const tern__limit_work work = {
-        .kind = of == F32 ? TERN_LIMIT_FMA : TERN_LIMIT_INT8_DOT,
-        .operations = 2.0 * (double)m * (double)n * (double)k,
-        /* ternary products alone run on tiles */
-        .isa_mask = of == TERNARY ? tern__cpu()->isa_mask : tern__isa_without_tiles(tern__cpu()->isa_mask)};
-    tern_tensor *data = tern_mul(tern_randn(b->ctx, TERN_F32, 2, (int64_t[]){m, k}, 1),
-                                 tern_scalar(b->ctx, TERN_F32, of == F32 ? 1 : 50));
+    const tern_dtype dtype = is_int8(s->of) ? TERN_I8 : TERN_F32;
+    const tern__limit_work work = {.kind = is_int8(s->of) ? TERN_LIMIT_INT8_DOT : TERN_LIMIT_FMA,
+                                   .operations = operations_of(s),
+                                   /* ternary products alone run on tiles */
+                                   .isa_mask = s->of == TERNARY
+                                                   ? tern__cpu()->isa_mask
+                                                   : tern__isa_without_tiles(tern__cpu()->isa_mask)};
+    tern_tensor *data = tern_mul(tern_randn(b->ctx, TERN_F32, s->x_rank, s->x, 1),
+                                 tern_scalar(b->ctx, TERN_F32, is_int8(s->of) ? 50 : 1));
     data = tern_cast(data, dtype);
     TERN_TRY(tern_eval(data));
-    tern_tensor *x = tern_input(b->ctx, "x", dtype, 2, (int64_t[]){m, k}),
-                *y = product_of(b->ctx, of, x, n, k);
+    tern_tensor *x = tern_input(b->ctx, "x", dtype, s->x_rank, s->x), *y = result_of(b->ctx, s, x);
     for (int t = 0; t < THREADS; t++) {
         tern_compile_options options = tern_compile_options_default();
         options.threads = t + 1;
@@ -138,32 +202,43 @@ static tern_status run_rounds(void *user, double *probe)
 }
 
 /* The aim is 1.8, so the probe is to have as much. A figure without is shown all the same, with the probe's beside it. */
-static tern_status time_again(bench *b, kind of, int64_t m, int64_t n, int64_t k, job jobs[THINGS])
+static tern_status time_again(bench *b, const subject *of, job jobs[THINGS])
 {
     scaling s = {.b = b, .jobs = jobs};
     bool undisturbed;
     TERN_TRY(tern__time_undisturbed(run_rounds, &s, 1.8, &undisturbed));
-    printf("%-16s %5lld x %5lld x %5lld  two threads / one: %.2f; registers alone %.2f%s\n", names[of],
-           (long long)m, (long long)n, (long long)k, s.program, s.probe,
+    printf("%-20s", kinds[of->of].title);
+    for (int i = 0; i < of->x_rank; i++)
+        printf("%s%" PRId64, i ? "," : " x[", of->x[i]);
+    for (int i = 0; i < of->w_rank; i++)
+        printf("%s%" PRId64, i ? "," : "] w[", of->w[i]);
+    printf("]  two threads / one: %.2f; registers alone %.2f%s\n", s.program, s.probe,
            s.probe < TERN__TWO_CORES ? ", which lost a core" : "");
-    if (s.program < b->worst[of]) {
-        b->worst[of] = s.program;
-        b->probe[of] = s.probe;
+    if (s.program < b->worst[of->of]) {
+        b->worst[of->of] = s.program;
+        b->probe[of->of] = s.probe;
     }
     return TERN_OK;
 }
 
-static tern_status measure(bench *b, kind of, int64_t m, int64_t n, int64_t k)
+static tern_status measure(bench *b, const subject *s)
 {
     job jobs[THINGS] = {{.x = NULL}};
     tern_status status = TERN_OK;
+    if (b->only && strcmp(b->only, kinds[s->of].name) != 0)
+        return TERN_OK;
     TERN_SCOPE(b->ctx) {
-        status = make_jobs(b, of, m, n, k, jobs);
+        status = make_jobs(b, s, jobs);
     }
     if (status == TERN_OK)
-        status = time_again(b, of, m, n, k, jobs);
+        status = time_again(b, s, jobs);
     free_jobs(jobs);
     return status;
+}
+
+static tern_status measure_product(bench *b, kind of, int64_t m, int64_t n, int64_t k)
+{
+    return measure(b, &(subject){.of = of, .x_rank = 2, .w_rank = 2, .x = {m, k}, .w = {n, k}});
 }
 
 static tern_status measure_all(bench *b, int largest)
@@ -171,26 +246,48 @@ static tern_status measure_all(bench *b, int largest)
 #define SHAPE(unused, none, rows, columns) {rows, columns},
     static const int64_t shapes[][2] = {TERN__2B4T_SHAPES(SHAPE, , )};
 #undef SHAPE
+    static const subject others[] = {
+        {CONV, 4, 4, {1, 64, 56, 56}, {64, 64, 3, 3}},
+        {CONV, 4, 4, {1, 512, 7, 7}, {512, 512, 3, 3}},
+        {ATTENTION, 3, 4, {256, 20, 128}, {1, 256, 5, 128}},
+    };
     for (int64_t size = 512; size <= largest; size *= 2)
-        TERN_TRY(measure(b, F32, size, size, size));
+        TERN_TRY(measure_product(b, F32, size, size, size));
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        TERN_TRY(measure(b, TERNARY, BATCH, shapes[i][0], shapes[i][1]));
+        TERN_TRY(measure_product(b, TERNARY, BATCH, shapes[i][0], shapes[i][1]));
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        TERN_TRY(measure(b, INT8, BATCH, shapes[i][0], shapes[i][1]));
+        TERN_TRY(measure_product(b, INT8, BATCH, shapes[i][0], shapes[i][1]));
+    for (kind of = F16; of <= Q8; of++)
+        TERN_TRY(measure_product(b, of, BATCH, 2560, 2560));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        TERN_TRY(measure(b, &others[i]));
     return TERN_OK;
 }
 
 static void write_row(const bench *b, bench_output *out, int largest)
 {
     double least = INFINITY;
-    for (int i = 0; i < KINDS; i++)
+    char detail[512] = "";
+    for (int i = 0; i < KINDS; i++) {
+        const size_t used = strlen(detail);
+        if (b->worst[i] == INFINITY)
+            continue;
         least = b->worst[i] < least ? b->worst[i] : least;
-    bench_row(
-        out, "scaling_2t_min", least, "times one thread", "higher",
-        "2 threads / 1 in the same rounds, worst of each, and of registers alone beside it: f32 squares of "
-        "512 to %d %.2f (%.2f), ternary prompts of 512 %.2f (%.2f), int8 products of 512 %.2f (%.2f)",
-        largest, b->worst[F32], b->probe[F32], b->worst[TERNARY], b->probe[TERNARY], b->worst[INT8],
-        b->probe[INT8]);
+        snprintf(detail + used, sizeof detail - used, "%s%s %.2f (%.2f)", used ? ", " : "", kinds[i].title,
+                 b->worst[i], b->probe[i]);
+    }
+    bench_row(out, "scaling_2t_min", least, "times one thread", "higher",
+              "2 threads / 1 in the same rounds, worst of each, and of registers alone beside it, f32 "
+              "squares up to %d: %s",
+              largest, detail);
+}
+
+static bool is_kind(const char *name)
+{
+    for (int i = 0; i < KINDS; i++)
+        if (strcmp(name, kinds[i].name) == 0)
+            return true;
+    return false;
 }
 
 static bool parse(bench *b, int *largest, int argc, char **argv)
@@ -201,6 +298,8 @@ static bool parse(bench *b, int *largest, int argc, char **argv)
             b->rounds = value;
         else if (strcmp(argv[i], "--largest") == 0 && value >= 512)
             *largest = value;
+        else if (strcmp(argv[i], "--only") == 0 && is_kind(argv[i + 1]))
+            b->only = argv[i + 1];
         else
             return false;
     }
@@ -210,12 +309,16 @@ static bool parse(bench *b, int *largest, int argc, char **argv)
 int main(int argc, char **argv)
 {
     bench_output out;
-    bench b = {.rounds = 9, .worst = {INFINITY, INFINITY, INFINITY}};
+    bench b = {.rounds = 9};
     int largest = 2048;
+    for (int i = 0; i < KINDS; i++)
+        b.worst[i] = INFINITY;
     if (!bench_open(&out, &argc, argv))
         return 2;
     if (!parse(&b, &largest, argc, argv)) {
-        fprintf(stderr, "usage: bench_scaling [--rows FILE | --json FILE] [--rounds N] [--largest N]\n");
+        fprintf(
+            stderr,
+            "usage: bench_scaling [--rows FILE | --json FILE] [--rounds N] [--largest N] [--only KIND]\n");
         return 2;
     }
     if (tern__cpu()->cores_usable < THREADS) {

@@ -1,5 +1,5 @@
 /* test_conv.c - convolutions as products against the reference, bit for bit: both layouts, groups, strides, padding, dilation,
- * bias, images from one pixel to several strips, odd strides, infinite weights, any split. */
+ * bias, images from one pixel to several strips, odd strides, infinite weights, any split, of pixels and of output channels. */
 #include "base/alloc.h"
 #include "call.h"
 #include "kernels/conv/conv.h"
@@ -64,7 +64,7 @@ static call random_call(void)
 }
 
 /* What the reference gives, in all layouts. */
-static void check_call(call *c, const tern__kernel_row *row)
+static void check_call(call *c, const tern__kernel_row *row, int workers)
 {
     const tern__type *types[] = {&c->in[0].type, &c->in[1].type, &c->in[2].type};
     c->kernel = tern_conv2d__ref;
@@ -73,7 +73,7 @@ static void check_call(call *c, const tern__kernel_row *row)
     CHECK_OK(call_once(c, c->in, c->out, NULL));
     operand want = operand_dense(&c->out[0]);
     CHECK(tern__conv_plan(row->kernel, tern__rowop_tables(tern__isa_mask_capped(tern__cpu(), row->isa)),
-                          c->n_in, types, &c->out[0].type, c->attrs, 1 + (int)roll(4), &program));
+                          c->n_in, types, &c->out[0].type, c->attrs, workers, &program));
     c->kernel = kernel;
     c->scratch = scratch;
     c->items = program.work;
@@ -106,8 +106,76 @@ TEST(products_equal_the_reference)
                 const double special[] = {INFINITY, -INFINITY, NAN};
                 operand_set(&c.in[n % 12 / 6], roll(operand_numel(&c.in[n % 12 / 6])), special[roll(3)]);
             }
-            check_call(&c, row);
+            check_call(&c, row, 1 + (int)roll(4));
             call_free(&c);
+        }
+    }
+    if (ran == 0)
+        SKIP("this processor has no products of f32");
+}
+
+/* A 3 x 3 convolution of few pixels with padding. */
+static call small_image(tern_dtype dtype, int64_t in, int64_t out, int64_t size)
+{
+    call c = {.n_in = 0};
+    for (int i = STRIDE_H; i <= DILATION_W; i++)
+        c.attrs[i].i = 1;
+    c.attrs[GROUPS].i = 1;
+    c.attrs[NHWC].i = 0;
+    call_in_plain(&c, dtype, 4, (int64_t[]){1, in, size, size}, 3);
+    call_in_plain(&c, dtype, SHAPE(out, in, 3, 3), 3);
+    call_in_plain(&c, dtype, SHAPE(out), 3);
+    call_out(&c, dtype, 4, (int64_t[]){1, out, size, size});
+    return c;
+}
+
+/* Workers share output channels where there is one strip of pixels, and weights and results that go through the scratch do so in
+ * several parts; one weight that is no number spoils what meets it, and nothing else. */
+TEST(channels_are_shared_and_taken_in_parts)
+{
+    int count, ran = 0;
+    const tern_dtype types[] = {TERN_F32, TERN_F16, TERN_BF16};
+    const tern__kernel_row *rows = tern__kernel_rows(&count);
+    for (const tern__kernel_row *row = rows; row < rows + count; row++) {
+        if (row->family != TERN__FAMILY_gemm_f32 || !tern__kernel_runs(row, tern__cpu()->isa_mask))
+            continue;
+        for (int n = 0; n < 3; n++, ran++) {
+            call c = small_image(types[n], 210, 90, 3);
+            if (!((const tern__gemm_kernel *)row->kernel)->fused)
+                set_whole(&c);
+            operand_set(&c.in[1], roll(operand_numel(&c.in[1])), roll(2) ? INFINITY : NAN);
+            check_call(&c, row, 3);
+            CHECK(program.blocks > 1 && program.work == program.strips * program.blocks);
+            CHECK(program.channels < 90);
+            call_free(&c);
+        }
+    }
+    if (ran == 0)
+        SKIP("this processor has no products of f32");
+}
+
+/* Where a group has few output channels nothing is unrolled: filters of any height and width, in any image. */
+TEST(few_channels_are_read_in_place)
+{
+    int count, ran = 0;
+    const tern__kernel_row *rows = tern__kernel_rows(&count);
+    for (const tern__kernel_row *row = rows; row < rows + count; row++) {
+        if (row->family != TERN__FAMILY_gemm_f32 || !tern__kernel_runs(row, tern__cpu()->isa_mask))
+            continue;
+        for (int n = 0; n < 20;) {
+            call c = random_call();
+            if (c.attrs[STRIDE_W].i != 1 || c.in[1].type.shape[0] / c.attrs[GROUPS].i > 4) {
+                call_free(&c);
+                continue;
+            }
+            if (!((const tern__gemm_kernel *)row->kernel)->fused)
+                set_whole(&c);
+            else if (n % 4 == 0)
+                operand_set(&c.in[n % 8 / 4], roll(operand_numel(&c.in[n % 8 / 4])), INFINITY);
+            check_call(&c, row, 1 + (int)roll(4));
+            CHECK(program.in_place);
+            call_free(&c);
+            n++, ran++;
         }
     }
     if (ran == 0)

@@ -1,19 +1,13 @@
-/* conv.c - convolutions as products of strips (conv.h). */
+/* conv.c - convolutions as products (conv.h). */
 #include "kernels/conv/conv.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "base/checked.h"
+#include "kernels/gemm/pack.h"
 #include "kernels/row/floats.h"
 #include "tensor/op_attrs.h"
-
-enum {
-    STRIP_FLOATS = 64 << 10, /* of unrolled windows: well below a second-level cache */
-    STRIPS_PER_WORKER = 4,
-};
-
-/* ---- planning ---- */
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -30,55 +24,6 @@ static int64_t parts_of(int64_t size, int64_t part)
     return (size + part - 1) / part;
 }
 
-/* Adds `floats` times `each` of them to what the scratch has. */
-static bool add_scratch(size_t *bytes, int64_t floats, int64_t each)
-{
-    size_t a, b;
-    return tern__size_from_i64(floats, &a) && tern__size_from_i64(each, &b) && tern__size_mul(a, b, &a) &&
-           tern__size_mul(a, sizeof(float), &a) && tern__size_add(*bytes, a, bytes);
-}
-
-bool tern__conv_plan(const tern__gemm_kernel *kernel, const tern__rowop_table *rows, int n_in,
-                     const tern__type *const *in, const tern__type *y, const tern__attr *attrs, int workers,
-                     tern__conv_program *out)
-{
-    const tern__type *weight = in[1];
-    const bool half = y->dtype != TERN_F32;
-    for (int i = 0; i < n_in; i++)
-        if (!tern__floats_reads(in[i]->dtype) || !tern__gemm_reads(kernel, in[i]->dtype) ||
-            in[i]->dtype != y->dtype)
-            return false;
-    const int h = attrs[TERN__ATTR_conv2d_nhwc].i ? 1 : 2;
-    const int64_t lanes = y->shape[0] * attrs[TERN__ATTR_conv2d_groups].i,
-                  m = weight->shape[0] / attrs[TERN__ATTR_conv2d_groups].i;
-    tern__conv_program p = {.kernel = kernel,
-                            .rows = rows,
-                            .k = weight->shape[1] * weight->shape[2] * weight->shape[3],
-                            .pixels = y->shape[h] * y->shape[h + 1]};
-    if (p.k == 0 || p.pixels == 0 || lanes == 0)
-        return false;
-    const int64_t columns = kernel->columns, tiles = parts_of(p.pixels, columns);
-    int64_t strip_tiles = larger(1, STRIP_FLOATS / (p.k + (half ? m : 0)) / columns);
-    /* Enough strips that workers end together. */
-    const int64_t wanted = parts_of(workers > 1 ? STRIPS_PER_WORKER * workers : 1, lanes);
-    strip_tiles = smaller(strip_tiles, larger(1, tiles / wanted));
-    p.strips = parts_of(tiles, strip_tiles);
-    p.strip = strip_tiles * columns;
-    p.work = lanes * p.strips;
-    const tern__cpu_info *cpu = tern__cpu();
-    p.blocking = tern__gemm_blocking_for(kernel, cpu->l1d_bytes, cpu->l2_bytes, m, p.strip, p.k);
-    p.windows_at = (tern__gemm_scratch_bytes(kernel, &p.blocking, true) + TERN__GEMM_ALIGN - 1) /
-                   TERN__GEMM_ALIGN * TERN__GEMM_ALIGN;
-    p.scratch_bytes = p.windows_at;
-    if (!add_scratch(&p.scratch_bytes, p.strip, p.k))
-        return false;
-    p.results_at = p.scratch_bytes;
-    if (half && !add_scratch(&p.scratch_bytes, p.strip, m))
-        return false;
-    *out = p;
-    return true;
-}
-
 /* ---- a call ---- */
 
 typedef struct conv {
@@ -93,7 +38,17 @@ typedef struct conv {
     int64_t height, width, out_width; /* of x; of y */
     int64_t kh, kw, group_in, group_out;
     int64_t stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups;
+    bool packs;               /* weights of an output channel do not lie side by side */
+    bool apart;               /* results go through the scratch: they are rounded, or their pixels lie odd */
+    int64_t packed, n_packed; /* output channels whose weights the scratch has */
+    char *scratch;
 } conv;
+
+/* Do the rows of a result's channel follow each other, as if they were one? */
+static bool rows_meet(const conv *c)
+{
+    return c->p->pixels == c->out_width || c->ys[c->xh] == c->out_width * c->ys[c->xw];
+}
 
 static conv conv_of(const tern__kernel_args *args)
 {
@@ -124,10 +79,14 @@ static conv conv_of(const tern__kernel_args *args)
               .pad_w = a[TERN__ATTR_conv2d_pad_w].i,
               .dilation_h = a[TERN__ATTR_conv2d_dilation_h].i,
               .dilation_w = a[TERN__ATTR_conv2d_dilation_w].i,
-              .groups = a[TERN__ATTR_conv2d_groups].i};
+              .groups = a[TERN__ATTR_conv2d_groups].i,
+              .scratch = args->scratch};
     c.height = x->type->shape[c.xh];
     c.width = x->type->shape[c.xw];
     c.out_width = y->type->shape[c.xw];
+    c.packs = !((c.kw == 1 || c.ws[3] == 1) && (c.kh == 1 || c.ws[2] == c.kw) &&
+                (c.group_in == 1 || c.ws[1] == c.kh * c.kw));
+    c.apart = c.dtype != TERN_F32 || !rows_meet(&c);
     return c;
 }
 
@@ -138,10 +97,10 @@ typedef struct strip {
     int64_t group, first, n;
 } strip;
 
-static strip strip_of(const conv *c, int64_t item)
+static strip strip_of(const conv *c, int64_t number)
 {
     const tern__conv_program *p = c->p;
-    const int64_t at = item % p->strips, lane = item / p->strips;
+    const int64_t at = number % p->strips, lane = number / p->strips;
     const int64_t image = lane / c->groups, group = lane % c->groups;
     strip s = {.group = group, .first = at * p->strip};
     s.n = smaller(p->strip, p->pixels - s.first);
@@ -152,11 +111,11 @@ static strip strip_of(const conv *c, int64_t item)
 
 /* ---- windows, unrolled ---- */
 
-/* Elements of output row `row`, columns [from, past), under tap (i, j): zeros in the padding. */
-static void unroll_run(const conv *c, const char *channel, int64_t i, int64_t j, int64_t row, int64_t from,
+/* Elements of row h of a channel that a tap meets for results [from, past) of a row, `shift` being the first one's column: zeros in
+ * the padding. */
+static void unroll_run(const conv *c, const char *channel, int64_t h, int64_t shift, int64_t from,
                        int64_t past, float *to)
 {
-    const int64_t h = row * c->stride_h - c->pad_h + i * c->dilation_h, shift = j * c->dilation_w - c->pad_w;
     const int64_t step = c->stride_w * c->xs[c->xw];
     if (h < 0 || h >= c->height) {
         memset(to, 0, (size_t)(past - from) * sizeof *to);
@@ -190,8 +149,9 @@ static void unroll_tile(const conv *c, const char *x, int64_t first, int64_t n, 
                 for (int64_t done = 0; done < n;) {
                     const int64_t row = (first + done) / c->out_width, from = (first + done) % c->out_width;
                     const int64_t run = smaller(n - done, c->out_width - from);
-                    unroll_run(c, x + channel * c->xs[c->xc] * c->bytes, i, j, row, from, from + run,
-                               to + done);
+                    unroll_run(c, x + channel * c->xs[c->xc] * c->bytes,
+                               row * c->stride_h - c->pad_h + i * c->dilation_h, j * c->dilation_w - c->pad_w,
+                               from, from + run, to + done);
                     done += run;
                 }
                 if (n < columns)
@@ -199,53 +159,58 @@ static void unroll_tile(const conv *c, const char *x, int64_t first, int64_t n, 
             }
 }
 
-/* ---- products ---- */
-
-static float bias_of(const conv *c, const strip *s, int64_t o)
+static float *windows_of(const conv *c)
 {
-    return tern__float_at(c->dtype, c->bias, (s->group * c->group_out + o) * c->bias_step);
+    return (float *)(void *)(c->scratch + c->p->windows_at);
 }
 
-static void multiply_strip(const conv *c, const strip *s, char *scratch)
+static void unroll_strip(const conv *c, const strip *s)
 {
-    const bool half = c->dtype != TERN_F32;
-    const tern__conv_program *p = c->p;
-    const int64_t columns = p->kernel->columns, tiles = parts_of(s->n, columns);
-    float *windows = (float *)(void *)(scratch + p->windows_at);
-    for (int64_t t = 0; t < tiles; t++)
-        unroll_tile(c, s->x, s->first + t * columns, smaller(columns, s->n - t * columns),
-                    windows + t * columns * p->k);
-    const tern__gemm g = {
-        .blocking = p->blocking,
-        .m = c->group_out,
-        .n = s->n,
-        .k = p->k,
-        .a = c->weight + s->group * c->group_out * c->ws[0] * c->bytes,
-        .a_type = c->dtype,
-        .a_row = c->ws[0],
-        .a_k = 1,
-        .b_type = TERN_F32,
-        .packed = windows,
-        .y = (float *)(void *)(half ? scratch + p->results_at : s->y + s->first * c->ys[c->xw] * c->bytes),
-        .y_row = half ? p->strip : c->ys[c->xc],
-        .y_column = half ? 1 : c->ys[c->xw]};
-    tern__gemm_multiply(p->kernel, &g, 0, g.m, 0, tiles, scratch);
-    for (int64_t o = 0; c->bias && o < g.m; o++) {
-        const float bias = bias_of(c, s, o);
-        for (int64_t i = 0; i < s->n; i++)
-            g.y[o * g.y_row + i * g.y_column] += bias;
+    const int64_t columns = c->p->kernel->columns;
+    for (int64_t done = 0; done < s->n; done += columns)
+        unroll_tile(c, s->x, s->first + done, smaller(columns, s->n - done), windows_of(c) + done * c->p->k);
+}
+
+/* ---- weights ---- */
+
+static const char *weights_of(const conv *c, int64_t channel)
+{
+    return c->weight + channel * c->ws[0] * c->bytes;
+}
+
+/* One output channel's weights side by side, as f32. */
+static void pack_channel(const conv *c, const char *from, float *to)
+{
+    const int64_t taps = c->kh * c->kw;
+    if (c->kh == 1 || c->kw == 1 ||
+        c->ws[2] == c->kw * c->ws[3]) { /* taps are as far from each other everywhere */
+        tern__gemm_pack_lanes(c->p->kernel, c->dtype, from, c->kw == 1 ? c->ws[2] : c->ws[3], c->ws[1], taps,
+                              taps, c->group_in, to);
+        return;
     }
-    for (int64_t o = 0; half && o < g.m; o++)
-        tern__floats_store(p->rows, g.y + o * g.y_row, c->dtype,
-                           s->y + (o * c->ys[c->xc] + s->first * c->ys[c->xw]) * c->bytes, c->ys[c->xw],
-                           s->n);
+    for (int64_t channel = 0; channel < c->group_in; channel++)
+        for (int64_t i = 0; i < c->kh; i++)
+            for (int64_t j = 0; j < c->kw; j++)
+                *to++ = tern__float_at(c->dtype, from, channel * c->ws[1] + i * c->ws[2] + j * c->ws[3]);
 }
 
-/* ---- what products cannot do: odd strides of weights or results, infinite weights, which padding must not meet ---- */
-
-static float window_sum(const conv *c, const strip *s, int64_t o, int64_t row, int64_t column)
+/* Output channels [first, first + n), n <= p->channels: the scratch has them until it gets others. */
+static const float *packed_weights(conv *c, int64_t first, int64_t n)
 {
-    const char *weight = c->weight + (s->group * c->group_out + o) * c->ws[0] * c->bytes;
+    float *to = (float *)(void *)(c->scratch + c->p->weights_at);
+    if (c->packed == first && c->n_packed >= n)
+        return to;
+    for (int64_t o = 0; o < n; o++)
+        pack_channel(c, weights_of(c, first + o), to + o * c->p->k);
+    c->packed = first;
+    c->n_packed = n;
+    return to;
+}
+
+/* ---- padding, which is left out: 0 times an infinite weight, or NaN, is no part of a chain ---- */
+
+static float window_sum(const conv *c, const strip *s, const char *weight, int64_t row, int64_t column)
+{
     float sum = 0;
     for (int64_t channel = 0; channel < c->group_in; channel++)
         for (int64_t i = 0; i < c->kh; i++)
@@ -262,51 +227,228 @@ static float window_sum(const conv *c, const strip *s, int64_t o, int64_t row, i
     return sum;
 }
 
-static void sum_strip(const conv *c, const strip *s)
+static bool meets_padding(const conv *c, int64_t pixel)
 {
-    for (int64_t o = 0; o < c->group_out; o++)
-        for (int64_t pixel = s->first; pixel < s->first + s->n; pixel++) {
-            const int64_t row = pixel / c->out_width, column = pixel % c->out_width;
-            float y = window_sum(c, s, o, row, column);
-            if (c->bias)
-                y += bias_of(c, s, o);
-            tern__floats_store(
-                c->p->rows, &y, c->dtype,
-                s->y + (o * c->ys[c->xc] + row * c->ys[c->xh] + column * c->ys[c->xw]) * c->bytes, 1, 1);
+    const int64_t h = pixel / c->out_width * c->stride_h - c->pad_h,
+                  w = pixel % c->out_width * c->stride_w - c->pad_w;
+    return h < 0 || w < 0 || h + (c->kh - 1) * c->dilation_h >= c->height ||
+           w + (c->kw - 1) * c->dilation_w >= c->width;
+}
+
+/* Row o of a product's weights. */
+static bool weights_are_finite(const tern__gemm *g, int64_t o)
+{
+    const void *row = tern__gemm_at(g->a_type, g->a, o * g->a_row);
+    int all = 1;
+    if (g->a_type == TERN_F32)
+        for (int64_t i = 0; i < g->k; i++)
+            all &= fabsf(((const float *)row)[i]) <= FLT_MAX;
+    else
+        for (int64_t i = 0; i < g->k; i++)
+            all &= fabsf(tern__float_at(g->a_type, row, i)) <= FLT_MAX;
+    return all != 0;
+}
+
+static bool has_nan(const float *x, int64_t step, int64_t n)
+{
+    int any = 0;
+    if (step == 1)
+        for (int64_t i = 0; i < n; i++)
+            any |= x[i] != x[i];
+    else
+        for (int64_t i = 0; i < n; i++)
+            any |= x[i * step] != x[i * step];
+    return any != 0;
+}
+
+/* (n, columns) sums of which some are NaN? Along memory. */
+static bool any_is_nan(const tern__gemm *g)
+{
+    const bool by_rows = g->y_column <= g->y_row;
+    const int64_t outer = by_rows ? g->m : g->n, apart = by_rows ? g->y_row : g->y_column;
+    for (int64_t i = 0; i < outer; i++)
+        if (has_nan(g->y + i * apart, by_rows ? g->y_column : g->y_row, by_rows ? g->n : g->m))
+            return true;
+    return false;
+}
+
+/* Zeros in the place of padding change no chain but those of weights that are not finite, and these end as NaN. So sums tell, and
+ * there are far fewer of them than weights. Such sums are made again, one by one. */
+static void leave_padding_out(const conv *c, const strip *s, const tern__gemm *g, int64_t first)
+{
+    if ((c->pad_h == 0 && c->pad_w == 0) || !any_is_nan(g))
+        return;
+    for (int64_t o = 0; o < g->m; o++) {
+        const char *weight = weights_of(c, first + o);
+        float *y = g->y + o * g->y_row;
+        if (!has_nan(y, g->y_column, s->n) || weights_are_finite(g, o))
+            continue;
+        for (int64_t i = 0; i < s->n; i++)
+            if (isnan(y[i * g->y_column]) && meets_padding(c, s->first + i))
+                y[i * g->y_column] =
+                    window_sum(c, s, weight, (s->first + i) / c->out_width, (s->first + i) % c->out_width);
+    }
+}
+
+/* ---- products ---- */
+
+static void add_bias(const conv *c, const tern__gemm *g, int64_t first)
+{
+    for (int64_t o = 0; c->bias && o < g->m; o++) {
+        const float bias = tern__float_at(c->dtype, c->bias, (first + o) * c->bias_step);
+        for (int64_t i = 0; i < g->n; i++)
+            g->y[o * g->y_row + i * g->y_column] += bias;
+    }
+}
+
+/* One channel's results of a strip from the scratch: rows as one, or each by itself. */
+static void store_channel(const conv *c, const strip *s, const float *from, char *y)
+{
+    const int64_t width = rows_meet(c) ? c->p->pixels : c->out_width;
+    for (int64_t done = 0, n; done < s->n; done += n) {
+        const int64_t row = (s->first + done) / width, column = (s->first + done) % width;
+        n = smaller(s->n - done, width - column);
+        tern__floats_store(c->p->rows, from + done, c->dtype,
+                           y + (row * c->ys[c->xh] + column * c->ys[c->xw]) * c->bytes, c->ys[c->xw], n);
+    }
+}
+
+/* Output channels [first, first + n) of the group, of a strip that is unrolled. */
+static void multiply_channels(conv *c, const strip *s, int64_t first, int64_t n)
+{
+    const tern__conv_program *p = c->p;
+    const int64_t channel = s->group * c->group_out + first, step = c->ys[c->xc];
+    char *y = s->y + first * step * c->bytes;
+    tern__gemm g = {.blocking = p->blocking,
+                    .m = n,
+                    .n = s->n,
+                    .k = p->k,
+                    .a = weights_of(c, channel),
+                    .a_type = c->dtype,
+                    .a_row = c->ws[0],
+                    .a_k = 1,
+                    .b_type = TERN_F32,
+                    .packed = windows_of(c),
+                    .y = (float *)(void *)(c->scratch + p->results_at),
+                    .y_row = p->strip,
+                    .y_column = 1};
+    if (c->packs) {
+        g.a = packed_weights(c, channel, n);
+        g.a_type = TERN_F32;
+        g.a_row = p->k;
+    }
+    if (!c->apart) {
+        g.y = (float *)(void *)(y + s->first * c->ys[c->xw] * c->bytes);
+        g.y_row = step;
+        g.y_column = c->ys[c->xw];
+    }
+    tern__gemm_multiply(p->kernel, &g, 0, n, 0, parts_of(s->n, p->kernel->columns), c->scratch);
+    leave_padding_out(c, s, &g, channel);
+    add_bias(c, &g, channel);
+    for (int64_t o = 0; c->apart && o < n; o++)
+        store_channel(c, s, g.y + o * g.y_row, y + o * step * c->bytes);
+}
+
+/* ---- few output channels in a group, as in depthwise convolutions: unrolling would cost more than the products ---- */
+
+/* Rows of a channel that a strip's windows meet, with the padding around them, `pitch` apart. */
+static void fill_plane(const conv *c, const strip *s, int64_t channel, float *to)
+{
+    const tern__conv_program *p = c->p;
+    const int64_t h = s->first / c->out_width * c->stride_h - c->pad_h, rows = s->n / c->out_width;
+    const int64_t n = (rows - 1) * c->stride_h + (c->kh - 1) * c->dilation_h + 1;
+    for (int64_t i = 0; i < n; i++)
+        unroll_run(c, s->x + channel * c->xs[c->xc] * c->bytes, h + i, -c->pad_w, 0, p->pitch,
+                   to + i * p->pitch);
+}
+
+/* Adds the products of a channel's plane. A row of a filter is a product whose b has rows that overlap, each a step further into the
+ * image. Where rows of results are as far apart as those of the plane, all of them are one: what lies between them is nobody's. */
+static void multiply_plane(const conv *c, const strip *s, const tern__gemm *g, int64_t channel,
+                           const float *plane)
+{
+    const tern__gemm_kernel *kernel = c->p->kernel;
+    const int64_t pitch = c->p->pitch, rows = s->n / c->out_width,
+                  whole = kernel->ragged ? 1 : kernel->vector;
+    const bool one = c->stride_h == 1;
+    const int64_t runs = one ? 1 : rows, n = (one ? (rows - 1) * pitch : 0) + c->out_width;
+    tern__gemm_tile t = {
+        .a_row = g->a_row, .a_k = 1, .b_k = c->dilation_w, .y_row = g->y_row, .k = c->kw, .rows = (int)g->m};
+    for (int64_t run = 0; run < runs; run++)
+        for (int64_t at = 0; at < n; at += kernel->columns) {
+            t.columns = (int)(parts_of(smaller(kernel->columns, n - at), whole) * whole);
+            t.y = g->y + run * pitch + at;
+            for (int64_t i = 0; i < c->kh; i++) {
+                t.a = (const float *)g->a + (channel * c->kh + i) * c->kw;
+                t.b = plane + (run * c->stride_h + i * c->dilation_h) * pitch + at;
+                t.add = channel > 0 || i > 0;
+                kernel->multiply(&t);
+            }
         }
 }
 
-static bool weights_are_finite(const conv *c)
+/* All output channels of the strip's group. */
+static void multiply_in_place(conv *c, const strip *s)
 {
-    const int64_t n = c->group_out * c->groups;
-    for (int64_t o = 0; o < n; o++) {
-        float sum = 0;
-        for (int64_t i = 0; i < c->p->k; i++)
-            sum += tern__float_at(c->dtype, c->weight, o * c->ws[0] + i) * 0.0f;
-        if (sum != 0)
-            return false;
+    const tern__conv_program *p = c->p;
+    const int64_t first = s->group * c->group_out, rows = s->n / c->out_width;
+    const bool packs = c->packs || c->dtype != TERN_F32;
+    const tern__gemm g = {.m = c->group_out,
+                          .n = (rows - 1) * p->pitch + c->out_width,
+                          .k = p->k,
+                          .a = packs ? (const void *)packed_weights(c, first, c->group_out)
+                                     : weights_of(c, first),
+                          .a_type = TERN_F32,
+                          .a_row = packs ? p->k : c->ws[0],
+                          .y = (float *)(void *)(c->scratch + p->results_at),
+                          .y_row = p->strip_results,
+                          .y_column = 1};
+    for (int64_t channel = 0; channel < c->group_in; channel++) {
+        fill_plane(c, s, channel, windows_of(c));
+        multiply_plane(c, s, &g, channel, windows_of(c));
     }
-    return true;
+    const bool meets_nan = any_is_nan(&g);
+    for (int64_t row = 0; row < rows; row++) {
+        const strip one = {s->x, s->y, s->group, s->first + row * c->out_width, c->out_width};
+        tern__gemm of = g;
+        of.n = c->out_width;
+        of.y = g.y + row * p->pitch;
+        if (meets_nan)
+            leave_padding_out(c, &one, &of, first);
+        add_bias(c, &of, first);
+        for (int64_t o = 0; o < g.m; o++)
+            store_channel(c, &one, of.y + o * g.y_row, s->y + o * c->ys[c->xc] * c->bytes);
+    }
 }
 
-static bool is_product(const conv *c)
+/* ---- items ---- */
+
+/* Blocks are whole tiles high. */
+static int64_t first_channel(const conv *c, int64_t block)
 {
-    const bool rows = (c->kw == 1 || c->ws[3] == 1) && (c->kh == 1 || c->ws[2] == c->kw) &&
-                      (c->group_in == 1 || c->ws[1] == c->kh * c->kw);
-    const bool pixels = c->p->pixels == c->out_width || c->ys[c->xh] == c->out_width * c->ys[c->xw];
-    return rows && pixels && ((c->pad_h == 0 && c->pad_w == 0) || weights_are_finite(c));
+    const tern__gemm_kernel *kernel = c->p->kernel;
+    const int64_t height = kernel->rows[kernel->columns / kernel->vector - 1];
+    return smaller(parts_of(c->group_out, height) * block / c->p->blocks * height, c->group_out);
 }
 
 TERN__KERNEL(conv2d__gemm)
 {
-    const conv c = conv_of(args);
-    const bool product = is_product(&c);
-    for (int64_t item = begin; item < end; item++) {
-        const strip s = strip_of(&c, item);
-        if (product)
-            multiply_strip(&c, &s, args->scratch);
-        else
-            sum_strip(&c, &s);
+    conv c = conv_of(args);
+    const int64_t blocks = c.p->blocks;
+    for (int64_t item = begin, n; item < end; item += n) {
+        const int64_t block = item % blocks;
+        n = smaller(end - item, blocks - block);
+        const strip s = strip_of(&c, item / blocks);
+        const int64_t last = first_channel(&c, block + n);
+        if (c.p->in_place) {
+            multiply_in_place(&c, &s);
+            continue;
+        }
+        unroll_strip(&c, &s);
+        for (int64_t o = first_channel(&c, block), some; o < last; o += some) {
+            some = c.packs || c.apart ? smaller(c.p->channels, last - o) : last - o;
+            multiply_channels(&c, &s, o, some);
+        }
     }
     return TERN_OK;
 }

@@ -1,4 +1,4 @@
-/* pack.h - operands of any element type and strides as f32 panels. Private to kernels/gemm. */
+/* pack.h - operands of any element type and strides as f32 panels. Private to kernels/gemm and kernels/conv. */
 #ifndef TERN_KERNELS_GEMM_PACK_H
 #define TERN_KERNELS_GEMM_PACK_H
 
