@@ -15,7 +15,8 @@
  *
  * fused_chain_bw_share: six elementwise ops on f32 that no cache holds. fused_chain_speedup: level none's time / level medium's.
  * fused_softmax_bw_share: softmax of rows; its detail has the other rows with reductions. elementwise_bw_share: the slowest of
- * single ops. transpose_bw_share: a matrix, turned. All with all threads; the same names with _1t: one thread. */
+ * the single ops that its detail names, all of them instructions of row programs; mod, floor_div and casts to i64 are not, and stand in
+ * `tern bench ops --family elementwise`. transpose_bw_share: a matrix, turned. All with all threads; the same names with _1t: one thread. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,6 +290,8 @@ static void write_rows(bench_output *out, const tern__measurement *m, int worker
         used += snprintf(detail + used, sizeof detail - (size_t)used, "%s %s %.2f", i > FIRST_EACH ? "," : "",
                          programs[i].name, share_of(m, i));
     }
+    snprintf(detail + used, sizeof detail - (size_t)used,
+             "; not of mod, floor_div and casts to i64, which are plain loops: tern bench ops has them");
     row(out, "elementwise_bw_share", one, worst, "of the best plain loop", detail);
     snprintf(detail, sizeof detail, "%s, [%lld,%d]: %.1f GB/s", threads, (long long)(elements / COLUMNS),
              COLUMNS, rate_of(m, TRANSPOSE));

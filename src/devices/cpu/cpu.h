@@ -8,12 +8,12 @@
 #include "base/threads.h"
 #include "devices/device.h"
 #include "kernels/kernel.h"
-#include "kernels/row/rowops.h"
+#include "kernels/row/program.h"
 #include "kernels/select.h"
 
 /* Scratch that the device has for each worker, and lends to calls that have a program. Those that need more (very long rows) take it
  * from the plan's arena, as those without a program do. A product with an epilogue makes do with it. */
-enum { TERN__CPU_SCRATCH_BYTES = 3 << 19 };
+enum { TERN__CPU_SCRATCH_BYTES = TERN__ROW_LENT };
 
 /* How many pieces of a worker's share have been claimed (parts.c). */
 typedef struct tern__cpu_claim {

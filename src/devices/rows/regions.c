@@ -130,6 +130,7 @@ tern_status tern__rows_epilogue(const tern__region *region, const tern__rowop_ta
     if (!build_region(&b, table, region))
         return TERN_OK;
     b.tile = 0;
+    b.upright = true; /* what it is handed is; and scratch is the product's */
     tern_status status = tern__row_finish(&b, table, false, arena, &program);
     if (program && !program->reduces)
         *out = program;

@@ -3,7 +3,9 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "kernels/row/across.h"
 #include "kernels/row/program.h"
+#include "kernels/select.h"
 
 /* ---- the builder ---- */
 
@@ -15,6 +17,7 @@ void tern__row_begin(tern__row_builder *b, const tern__type *domain, int n_in, i
     b->squeezed = 0;
     b->tile = 0;
     b->places = 0;
+    b->upright = false;
     b->full = n_in + n_out > TERN__ROW_MAX_OPERANDS;
     b->n_instrs = b->n_values = b->n_registers = 0;
 }
@@ -374,12 +377,18 @@ static bool reads_one_stream(void)
     return tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM);
 }
 
+static int full_operands(const tern__row_program *p)
+{
+    int n = 0;
+    for (int v = 0; v < p->n_values; v++)
+        n += p->values[v].operand >= 0 && p->values[v].extent == TERN__ROW_FULL;
+    return n;
+}
+
 /* Places of a domain that are walked in turns: so many that memory is read at `most`, whatever the operands. */
 static int places(const tern__row_program *p, int most)
 {
-    int operands = 0;
-    for (int v = 0; v < p->n_values; v++)
-        operands += p->values[v].operand >= 0 && p->values[v].extent == TERN__ROW_FULL;
+    const int operands = full_operands(p);
     const bool large = tern__type_numel(&p->domain) >= TERN__ROW_PLACES_LEAST;
     return large && operands > 0 && operands <= most ? most / operands : 1;
 }
@@ -453,6 +462,9 @@ tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table
     p->scratch_bytes = p->reduces ? p->frame_bytes * (size_t)p->n_frames
                                   : tern__row_frame_bytes(p) * (size_t)(p->n_frames - 1) + p->frame_bytes;
     p->scratch_bytes += TERN__ALIGN;
+    p->across_bytes = b->upright ? 0 : tern__row_across_bytes(&p->domain, full_operands(p), p->scratch_bytes);
+    p->scratch_bytes += p->across_bytes;
+    p->move = tern__kernel_select(TERN__FAMILY_move, (2u << table->isa) - 1)->kernel;
     *out = p;
     return TERN_OK;
 }

@@ -19,6 +19,18 @@ typedef struct tern__row_operand {
     bool aligned; /* its tiles begin at multiples of 16 elements from a cache line */
 } tern__row_operand;
 
+/* An operand that lies across the rows (across.h): where, and where blocks of it are turned to. */
+typedef struct tern__row_across {
+    uint8_t operand;
+    char *data;                      /* element [0,0,...] */
+    int64_t strides[TERN__MAX_RANK]; /* bytes, of the outer axes */
+    int64_t inner;
+    char *block;
+    int64_t pitch; /* bytes from row to row of the block */
+} tern__row_across;
+
+enum { TERN__ROW_MAX_ACROSS = 4 };
+
 /* What becomes of an instruction in this call. */
 typedef enum tern__row_action {
     TERN__ROW_SKIP,  /* nothing: what it would load or store is used where it lies */
@@ -47,6 +59,9 @@ typedef struct tern__row_frame {
     int64_t inner; /* elements along the innermost axis */
     bool by_tile;  /* tiles in row-major order, whatever rows they belong to */
     int place; /* which of the places that are walked in turns is this one's; they share their slots, where nothing is reduced */
+    int n_across;
+    tern__row_across across[TERN__ROW_MAX_ACROSS];
+    int64_t block_rows, block_columns; /* that are turned at a time */
     char *slots, *longs, *singles;
     int n_ahead; /* operands that are fetched ahead, and the phase that reads them first */
     struct {

@@ -6,8 +6,11 @@
  *   - another takes runs of elements along the innermost axis, or, where that is short, tiles of elements in row-major
  *     order whatever rows they belong to; operands that are not dense are gathered.
  *
+ * Operands that lie across the rows, transposed ones, are turned block by block before either (across.c).
+ *
  * Whole strips of a tile are run by cells, in registers; what is left of it instruction by instruction, through slots. Either
  * way an element is computed by the same instructions from the same numbers: its bits do not depend on the way. */
+#include "kernels/row/across.h"
 #include "kernels/row/frame.h"
 
 typedef tern__row_frame frame;
@@ -342,6 +345,36 @@ static void run_places(frame *const *f, int places, int64_t begin, int64_t each)
     }
 }
 
+/* The same, block by block: so many rows, or what there is of one. */
+static void run_blocks(frame *f, int64_t begin, int64_t end)
+{
+    const int64_t inner = f->inner;
+    bool started = false;
+    for (int64_t t = begin, next; t < end; t = next) {
+        int64_t row = t / inner, rows = end / inner - row, column = t % inner, to = inner;
+        if (f->by_tile) {
+            rows = tern__row_turn(&f, 1, row, (end + inner - 1) / inner - row, 0, inner);
+            next = (row + rows) * inner < end ? (row + rows) * inner : end;
+            run_places(&f, 1, t, next - t);
+            continue;
+        }
+        if (column > 0 || rows == 0) {
+            rows = 1;
+            to = end - row * inner < inner ? end - row * inner : inner;
+        }
+        next = row * inner + to;
+        for (int64_t n; column < to; column += n) {
+            n = to - column < f->block_columns ? to - column : f->block_columns;
+            rows = tern__row_turn(&f, 1, row, rows, column, n);
+            for (int64_t k = 0; k < rows; k++, started = true) {
+                seek(f, row + k);
+                run_runs(&f, 1, &column, n, started);
+            }
+        }
+        next += (rows - 1) * inner;
+    }
+}
+
 static frame *set_up(const tern__kernel_args *args, const tern__row_program *p, char *memory, char *slots,
                      int place)
 {
@@ -365,6 +398,10 @@ static void run_elements(const tern__kernel_args *args, const tern__row_program 
     char *const memory = args->scratch, *const slots = memory + bytes * (size_t)p->n_frames;
     frame *f[TERN__ROW_MAX_PLACES] = {set_up(args, p, memory, slots, 0)};
     int64_t each = (end - begin) / p->n_places;
+    if (f[0]->n_across > 0) {
+        run_blocks(f[0], begin, end);
+        return;
+    }
     const int64_t unit = f[0]->by_tile || f[0]->inner > each ? TERN__ROW_CHUNK : f[0]->inner;
     each = each / unit * unit;
     if (p->n_places > 1 && is_strips_only(&f[0]->phases[0]) && each >= PLACE_LEAST) {
@@ -387,6 +424,16 @@ static void set_up_rows(const tern__kernel_args *args, const tern__row_program *
     }
 }
 
+static void run_some_rows(frame *const *f, int n, int64_t rows)
+{
+    if (n > 1)
+        run_pipeline(f, rows);
+    else if (tern__row_is_short(f[0]->p))
+        run_short_rows(f[0], rows);
+    else
+        run_rows(f[0], rows);
+}
+
 static void run_reducing(const tern__kernel_args *args, const tern__row_program *p, int64_t begin,
                          int64_t end)
 {
@@ -395,20 +442,24 @@ static void run_reducing(const tern__kernel_args *args, const tern__row_program 
     /* a program with places has rows */
     if (p->n_places > 1 && each * p->domain.shape[p->domain.rank - 1] >= PLACE_LEAST) {
         set_up_rows(args, p, begin, each, p->n_places, f);
-        run_row_places(f, each);
-        begin += p->n_places * each;
+        if (f[0]->n_across == 0) {
+            run_row_places(f, each);
+            begin += p->n_places * each;
+        }
     }
     if (begin == end)
         return;
-    const int64_t rows = end - begin;
+    int64_t rows = end - begin;
     const int n = p->n_places > 1 ? 1 : p->n_frames < rows ? p->n_frames : (int)rows;
     set_up_rows(args, p, begin, 1, n, f);
-    if (n > 1)
-        run_pipeline(f, end - begin);
-    else if (tern__row_is_short(p))
-        run_short_rows(f[0], end - begin);
-    else
-        run_rows(f[0], end - begin);
+    for (; begin < end; begin += rows) {
+        if (f[0]->n_across > 0) {
+            rows = tern__row_turn(f, n, begin, end - begin, 0, f[0]->inner);
+            for (int k = 0; k < n; k++)
+                seek(f[k], begin + k);
+        }
+        run_some_rows(f, n, rows);
+    }
 }
 
 tern_status tern__row_run(tern__kernel_args *args, int64_t begin, int64_t end)
@@ -433,5 +484,6 @@ void tern__row_run_part(const tern__kernel_args *args, int64_t columns, int64_t 
     part.domain.shape[part.domain.rank - 1] = columns;
     part.narrow = columns == 1;
     part.n_frames = part.n_places = 1;
+    part.across_bytes = 0;
     run_elements(args, &part, begin * columns, end * columns);
 }

@@ -22,6 +22,7 @@ enum {
     TERN__ROW_MAX_FRAMES = (TERN__ROW_MAX_STAGES - 1) * TERN__ROW_STAGE_STEPS + 1,
     TERN__ROW_MAX_PLACES = 4,         /* that are walked in turns */
     TERN__ROW_PLACES_LEAST = 1 << 18, /* elements of a domain of which that is worth while */
+    TERN__ROW_LENT = 3 << 19, /* bytes of scratch that those who run programs have at hand; few need more */
 };
 
 /* How many elements of a value there are. */
@@ -101,6 +102,8 @@ typedef struct tern__row_program {
     int ahead;          /* bytes between what is read and what is fetched meanwhile */
     size_t frame_bytes; /* of a frame with its slots */
     size_t scratch_bytes;
+    const tern__kernel *move; /* turns operands that lie across the rows */
+    size_t across_bytes;      /* of scratch, at its end, for blocks of them (across.h) */
     int64_t work;
 } tern__row_program;
 
@@ -129,6 +132,7 @@ typedef struct tern__row_builder {
     uint32_t squeezed;
     bool full;    /* a limit was met; what was added since is lost */
     int64_t tile; /* elements of a slot, if they are not to be as many as suit L1 (0); rounded and limited */
+    bool upright; /* no operand lies across the rows, or they are read as they lie */
     int places;   /* TERN__ROW_MAX_PLACES or 1, if it is not to be what suits this processor (0) */
     int n_instrs, n_values, n_registers;
     tern__row_instr instrs[TERN__ROW_MAX_INSTRS];

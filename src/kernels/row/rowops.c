@@ -11,7 +11,8 @@
 
 /* ---- the tables, weakest first ---- */
 
-/* Not in kernels.def: a family there is for one operation, under which it is listed; these are for all that work on rows. */
+/* Not in kernels.def: its families serve operations that it names, under which they are listed; these serve all that work on rows, by
+ * themselves or fused. */
 
 extern const tern__rowop_table tern__rowops_baseline;
 #if defined(__x86_64__)

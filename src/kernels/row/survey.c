@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "kernels/row/frame.h"
+#include "kernels/row/across.h"
 
 enum {
     SHORT_RUN = 256,       /* innermost axes below this are not worth a call per instruction */
@@ -120,6 +120,8 @@ static void survey_operands(frame *f, const tern__kernel_args *args)
     f->inner = rank ? shape[rank - 1] : 1;
     f->by_tile = !p->reduces && rank > 1 && f->inner < SHORT_RUN;
     f->rank = rank ? rank - 1 : 0;
+    tern__row_find_across(f, (char *)args->scratch + p->scratch_bytes - p->across_bytes, rank, strides,
+                          shape);
     memcpy(f->shape, shape, sizeof shape);
     for (int k = 0; k < n; k++) {
         operand *o = &f->operands[k];
@@ -276,6 +278,15 @@ static bool is_repeated(const frame *f, const operand *o)
     return f->rank > 0 && !moves;
 }
 
+/* Its blocks are in a cache. */
+static bool lies_across(const frame *f, int which)
+{
+    for (int k = 0; k < f->n_across; k++)
+        if (f->across[k].operand == which)
+            return true;
+    return false;
+}
+
 /* Operands of large domains are fetched a little ahead of where they are read first. */
 static void plan_ahead(frame *f)
 {
@@ -286,7 +297,7 @@ static void plan_ahead(frame *f)
     for (int v = 0; v < p->n_values && f->n_ahead < TERN__ROW_MAX_AHEAD; v++) {
         int k = p->values[v].operand;
         if (k < 0 || p->values[v].extent != TERN__ROW_FULL || !f->operands[k].solid ||
-            is_repeated(f, &f->operands[k]))
+            is_repeated(f, &f->operands[k]) || lies_across(f, k))
             continue;
         f->ahead[f->n_ahead].operand = (uint8_t)k;
         f->ahead[f->n_ahead++].phase = (uint8_t)first_reader(p, v);
