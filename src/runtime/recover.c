@@ -238,7 +238,7 @@ static tern_status run_guarded(tern_ctx *ctx, tern__loaded *l, uint32_t p, const
 {
     const tern__partition *part = &l->plan->partitions[p];
     TERN_TRY(ctx->check ? save_outputs(l, part, bindings, saved)
-                        : tern__save_hazards(saved, &l->hazards[p], bindings));
+                        : tern__save_hazards(saved, l->plan, &l->hazards[p], bindings));
     TERN_TRY(tern__save_take(saved));
     TERN_TRY(run_on_device(ctx, l, part, saved, bindings, n_done));
     if (!ctx->check || l->moved)
