@@ -55,7 +55,7 @@ typedef struct tern_ctx_stats {
     uint64_t cache_hits, cache_misses, cache_evictions, cache_entries; /* of compiled graphs */
     uint64_t fused_ops, single_ops; /* operations run: in one step with others, and in a step of their own */
     uint64_t device_steps;          /* of the steps: run by another device than the CPU */
-    uint64_t fallback_steps;        /* run by the CPU though the context has another device */
+    uint64_t fallback_steps;        /* run by the CPU though another device was to run them */
     uint64_t device_failures;       /* calls of the device that failed for its own reasons */
     uint64_t device_retries;        /* of those: tried again */
     uint64_t device_moves;          /* programs that the CPU took over */
@@ -69,7 +69,7 @@ typedef struct tern_ctx_stats {
  *
  *     device 'opencl': run of matmul failed (3 times): <cause> */
 typedef struct tern_device_error {
-    const char *device; /* "opencl" */
+    const char *device; /* "opencl"; on device "auto" the one that it chose */
     const char *doing;  /* "compile", "run" or "check" */
     const char
         *op;  /* of the step, "matmul"; the first ones if it is fused; "a plan" if no step is to blame */

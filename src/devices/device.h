@@ -111,7 +111,7 @@ typedef struct tern__device_ops {
      * where there is no such function. Between steps bindings->stop is asked.
      *
      * Failures of the device itself, here and in `compile`: TERN_OUT_OF_MEMORY; TERN_IO or TERN_INTERNAL, which may pass;
-     * TERN_UNAVAILABLE, it is lost (`forget` and `destroy` still work). The runtime retries, or has the CPU take over
+     * TERN_UNAVAILABLE, it is lost (`forget` and `destroy` still work; of several, the one that the plan names). The runtime retries, or has the CPU take over
      * (runtime/recover.c); so when this returns nothing is under way that could still write. *n_done then only names the step. */
     tern_status (*run)(tern__device *device, const tern__plan *plan, tern__code *code,
                        const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done);
@@ -153,6 +153,9 @@ typedef struct tern__device_ops {
     /* Gives back what it keeps for later, by the level of tern_pool_pressure: 1, half of it, or all where it cannot give a part; 2, all.
      * The bytes, as far as it knows. */
     size_t (*trim)(tern__device *device, int level);
+    /* Of a device that is several: goes on without the one of that name, which is lost, with another target than before. false: none is
+     * left. */
+    bool (*lose)(tern__device *device, const char *name);
 } tern__device_ops;
 
 /* ---- devices.c: the table of devices.def ---- */
