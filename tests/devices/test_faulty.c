@@ -392,11 +392,12 @@ static tern_status write_once(tern_ctx *ctx, writer which, float out[STATE_NUMBE
 }
 
 /* What the device wrote before it failed is undone: the state is as before, or as behind the whole run. */
-static void check_state(writer which, bool fallback, faulty_call call, int after, int times,
-                        const float *before, const float *written, int *errors)
+static void check_state(const char *inner, writer which, bool fallback, faulty_call call, int after,
+                        int times, const float *before, const float *written, int *errors)
 {
     float got[STATE_NUMBERS];
     faulty_reset();
+    faulty.inner = inner;
     tern_ctx *ctx = open_context(fallback);
     CHECK(ctx != NULL);
     faulty_fail(call, after, times, TERN_IO);
@@ -408,7 +409,7 @@ static void check_state(writer which, bool fallback, faulty_call call, int after
     tern_ctx_destroy(ctx);
 }
 
-TEST(a_failed_run_leaves_states_as_they_were)
+static void fail_writers(const char *inner)
 {
     float before[STATE_NUMBERS], written[STATE_NUMBERS];
     int errors = 0;
@@ -423,13 +424,30 @@ TEST(a_failed_run_leaves_states_as_they_were)
         for (int fallback = 0; fallback < 2; fallback++)
             for (int after = 0; after < 4; after++)
                 for (int times = 1; times < 4; times += 2) {
-                    check_state((writer)which, fallback != 0, FAULTY_COPY_OUT, after, times, before, written,
-                                &errors);
-                    check_state((writer)which, fallback != 0, FAULTY_RUN, after, times, before, written,
-                                &errors);
+                    check_state(inner, (writer)which, fallback != 0, FAULTY_COPY_OUT, after, times, before,
+                                written, &errors);
+                    check_state(inner, (writer)which, fallback != 0, FAULTY_RUN, after, times, before,
+                                written, &errors);
                 }
     }
     CHECK(errors >= 2 * WRITERS); /* three times is an error without fallback, and nothing else is */
+}
+
+TEST(a_failed_run_leaves_states_as_they_were)
+{
+    fail_writers(NULL);
+}
+
+TEST(a_failed_run_on_opencl_leaves_states_as_they_were)
+{
+    NEEDS_DEVICE("opencl");
+    fail_writers("opencl");
+}
+
+TEST(a_failed_run_on_mlx_leaves_states_as_they_were)
+{
+    NEEDS_DEVICE("mlx");
+    fail_writers("mlx");
 }
 
 /* As many bytes are copied as are written, not those of the state that they lie in; all of it where nobody knows yet which those are. */
@@ -518,6 +536,67 @@ TEST(bad_data_are_no_failure_of_the_device)
     tern_ctx_get_stats(ctx, &stats);
     CHECK(stats.device_failures == 0 && stats.device_moves == 0 && !tern_ctx_device_error(ctx, NULL));
     tern_ctx_destroy(ctx);
+}
+
+/* ---- devices with code of their own ---- */
+
+/* The story on a wrapped device, which fails `times` times behind `after` calls of a kind, against the same without failures: neither
+ * differs from the CPU by more than rounding. Returns the errors. */
+static int tell_wrapped(const char *inner, faulty_call which, int after, int times, tern_status status,
+                        bool fallback, tern_ctx_stats *stats)
+{
+    float want[STORY_NUMBERS] = {0}, got[STORY_NUMBERS] = {0};
+    tern_ctx *cpu = NULL;
+    faulty_reset();
+    faulty.inner = inner;
+    if (tern_ctx_create(NULL, &cpu) == TERN_OK)
+        tell_story(cpu, want);
+    tern_ctx_destroy(cpu);
+    tern_ctx *ctx = open_context(fallback);
+    faulty_fail(which, after, times, status);
+    const int errors = ctx ? tell_story(ctx, got) : -1;
+    if (faulty.failed == 0)
+        harness_fail(__FILE__, __LINE__, "%s: call %d of kind %d never came", inner, after, (int)which);
+    for (int i = 0; i < STORY_NUMBERS; i++)
+        if (!(fabs((double)(got[i] - want[i])) <= 1e-5 * fmax(1, fabs((double)want[i]))))
+            harness_fail(__FILE__, __LINE__, "%s: kind %d, %s: number %d is %g, not %g", inner, (int)which,
+                         tern_status_name(status), i, (double)got[i], (double)want[i]);
+    tern_ctx_get_stats(ctx, stats);
+    tern_ctx_destroy(ctx);
+    if (faulty.codes != 0)
+        harness_fail(__FILE__, __LINE__, "%s: %d codes are held", inner, faulty.codes);
+    return errors;
+}
+
+/* A failed compile, a failed run, a lost device: retried, told, taken over. */
+static void recover_wrapped(const char *inner)
+{
+    NEEDS_DEVICE(inner);
+    static const struct {
+        faulty_call call;
+        int after;
+    } points[] = {{FAULTY_COMPILE, 0}, {FAULTY_RUN, 0}, {FAULTY_RUN, 4}, {FAULTY_COPY_OUT, 1}};
+    tern_ctx_stats stats;
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+        CHECK_EQ(tell_wrapped(inner, points[i].call, points[i].after, 1, TERN_IO, false, &stats), 0);
+        CHECK(stats.device_retries == 1 && stats.device_moves == 0 && stats.fallback_steps == 0);
+        const int compile = points[i].call == FAULTY_COMPILE; /* then it is the exec that is made again */
+        CHECK_EQ(tell_wrapped(inner, points[i].call, points[i].after, 3, TERN_IO, false, &stats), !compile);
+        CHECK_EQ(tell_wrapped(inner, points[i].call, points[i].after, 3, TERN_IO, true, &stats), 0);
+        CHECK(stats.device_moves == 1 && stats.fallback_steps > 0);
+        CHECK_EQ(tell_wrapped(inner, points[i].call, points[i].after, 1, TERN_UNAVAILABLE, true, &stats), 0);
+        CHECK(stats.device_moves == 1 && stats.fallback_steps > 0);
+    }
+}
+
+TEST(failures_on_opencl)
+{
+    recover_wrapped("opencl");
+}
+
+TEST(failures_on_mlx)
+{
+    recover_wrapped("mlx");
 }
 
 /* ---- checking ---- */
