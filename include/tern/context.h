@@ -41,7 +41,8 @@ typedef struct tern_ctx_options {
     const char *dump_kernels; /* folder that sources of generated kernels are written to; NULL = nowhere */
     int retries; /* how often what failed on the device is tried again, if that may help; 0 = 2, below 0: never */
     bool check; /* the CPU computes each step of the device too, and compares: slow. Also $TERN_CHECK=1 */
-    bool background; /* threads of the context make way for others. The caller's: tern_thread_background */
+    bool
+        background; /* threads of the context and of its streams make way for others. The caller's: tern_thread_background */
     size_t
         device_memory; /* bytes that a device may have of its own memory, what it keeps for later included; more is
                            * TERN_OUT_OF_MEMORY. 0 = as many as there are. The CPU has none of its own: see `pool` */

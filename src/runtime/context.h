@@ -33,10 +33,11 @@ struct tern_ctx {
     size_t n_roots, cap_roots;
     tern_ctx_stats stats;
     tern__stop stop;
-    bool fallback; /* the CPU may take over what fails on the device */
-    int retries;   /* of failures of the device that may pass */
-    bool check;    /* what the device computes is compared with the CPU */
-    bool lost;     /* no device is left, and the CPU runs everything */
+    bool background; /* threads make way for others: those of streams, too */
+    bool fallback;   /* the CPU may take over what fails on the device */
+    int retries;     /* of failures of the device that may pass */
+    bool check;      /* what the device computes is compared with the CPU */
+    bool lost;       /* no device is left, and the CPU runs everything */
     const char *
         gone[TERN__MOST_GONE]; /* (n_gone) names of devices that are lost: several where `auto` has several */
     int n_gone;
