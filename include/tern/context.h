@@ -41,7 +41,8 @@ typedef struct tern_ctx_options {
     const char *dump_kernels; /* folder that sources of generated kernels are written to; NULL = nowhere */
     int retries; /* how often what failed on the device is tried again, if that may help; 0 = 2, below 0: never */
     bool check; /* the CPU computes each step of the device too, and compares: slow. Also $TERN_CHECK=1 */
-    bool background; /* threads of the context make way for others. The caller's: tern_thread_background */
+    bool
+        background; /* threads of the context and of its streams make way for others. The caller's: tern_thread_background */
     size_t
         device_memory; /* bytes that a device may have of its own memory, what it keeps for later included; more is
                            * TERN_OUT_OF_MEMORY. 0 = as many as there are. The CPU has none of its own: see `pool` */
@@ -55,7 +56,7 @@ typedef struct tern_ctx_stats {
     uint64_t cache_hits, cache_misses, cache_evictions, cache_entries; /* of compiled graphs */
     uint64_t fused_ops, single_ops; /* operations run: in one step with others, and in a step of their own */
     uint64_t device_steps;          /* of the steps: run by another device than the CPU */
-    uint64_t fallback_steps;        /* run by the CPU though the context has another device */
+    uint64_t fallback_steps;        /* run by the CPU though another device was to run them */
     uint64_t device_failures;       /* calls of the device that failed for its own reasons */
     uint64_t device_retries;        /* of those: tried again */
     uint64_t device_moves;          /* programs that the CPU took over */
@@ -69,7 +70,7 @@ typedef struct tern_ctx_stats {
  *
  *     device 'opencl': run of matmul failed (3 times): <cause> */
 typedef struct tern_device_error {
-    const char *device; /* "opencl" */
+    const char *device; /* "opencl"; on device "auto" the one that it chose */
     const char *doing;  /* "compile", "run" or "check" */
     const char
         *op;  /* of the step, "matmul"; the first ones if it is fused; "a plan" if no step is to blame */

@@ -106,11 +106,14 @@ typedef enum tern_metric_kind {
     X(PASS_TIME,         41, "pass",                     HISTOGRAM, SECONDS, EVENT("pass"),                       "one pass over a graph") \
     X(LOST_EVENTS,       42, "lost_events",              COUNTER,   NONE,    CALLER,                              "trace events that were overwritten before they were read") \
     X(DEVICE_STEPS,      43, "device_steps",             COUNTER,   NONE,    CTX(device_steps),                   "steps run by another device than the CPU") \
-    X(FALLBACK_STEPS,    44, "fallback_steps",           COUNTER,   NONE,    CTX(fallback_steps),                 "steps run by the CPU because the device that was asked for could not") \
+    X(FALLBACK_STEPS,    44, "fallback_steps",           COUNTER,   NONE,    CTX(fallback_steps),                 "steps run by the CPU because the device that was to run them could not") \
     X(PREDICTED_TIME,    45, "placed_predicted",         COUNTER,   SECONDS, CTX(predicted_ns),                   "time that was predicted for partitions placed by device auto") \
     X(MEASURED_TIME,     46, "placed_measured",          COUNTER,   SECONDS, CTX(measured_ns),                    "time that those partitions took") \
     X(CHECKED_STEPS,     47, "checked_steps",            COUNTER,   NONE,    CTX(checked_steps),                  "steps of another device that the CPU computed as well, and compared") \
-    X(CHECK_FAILURES,    48, "check_failures",           COUNTER,   NONE,    CTX(check_failures),                 "of those: steps whose results were wrong")
+    X(CHECK_FAILURES,    48, "check_failures",           COUNTER,   NONE,    CTX(check_failures),                 "of those: steps whose results were wrong") \
+    X(DEVICE_FAILURES,   49, "device_failures",          COUNTER,   NONE,    CTX(device_failures),                "calls of another device than the CPU that failed for its own reasons") \
+    X(DEVICE_RETRIES,    50, "device_retries",           COUNTER,   NONE,    CTX(device_retries),                 "of those: calls that were tried again") \
+    X(DEVICE_MOVES,      51, "device_moves",             COUNTER,   NONE,    CTX(device_moves),                   "programs that the CPU took over from a device that failed")
 /* clang-format on */
 
 typedef enum tern_metric {

@@ -252,7 +252,9 @@ TERN_API tern_status tern_exec_stage(tern_exec *exec, int n_in, tern_tensor *con
  * dtype and shape must match) and makes outputs[j], new evaluated tensors owned like any other (see <tern/context.h>). A result that
  * is the value of a state lies in the exec's memory: the next run changes it like a write in place (what
  * was recorded on it before is computed first); keep a tern_contiguous copy of what must stay. If the run
- * fails, no outputs are made and states hold what the steps before the failure wrote. */
+ * fails, no outputs are made. States then hold what the steps before the failure wrote; where it is the device that failed
+ * (tern_ctx_device_error), those before the partition that failed (tern_program_partition). Without `fallback` and `check` of the
+ * context a plan on another device than the CPU is one partition: they are as they were before the run. */
 TERN_API tern_status tern_exec_run(tern_exec *exec, int n_in, tern_tensor *const *inputs, int n_out,
                                    tern_tensor **outputs);
 

@@ -13,15 +13,22 @@ typedef struct member {
     tern__device *device;
     tern__device_costs costs;
     tern__mixed mixed; /* the CPU and this device */
+    bool lost;         /* it is asked for nothing any more, but to let go of what it has */
 } member;
+
+/* What there is to choose from: another one each time that a member is lost, since what was compiled for is told apart by its address. */
+typedef struct choice {
+    tern__target target; /* the CPU's, with rivals */
+    const tern__target *rivals[TERN__AUTO_MOST];
+} choice;
 
 struct tern__device {
     tern__device_costs host_costs;
     tern__prediction alone; /* of the CPU's own plans */
-    tern__target target;    /* the CPU's, with rivals */
     int n;
     member members[TERN__AUTO_MOST];
-    const tern__target *rivals[TERN__AUTO_MOST];
+    choice choices[TERN__AUTO_MOST + 1]; /* [n_lost] holds */
+    int n_lost;
 };
 
 /* What a member made of a plan. */
@@ -60,7 +67,16 @@ static void open_member(tern__device *d, const tern__device_options *options, co
         return;
     }
     tern__mixed_place(&m->mixed, host, &d->host_costs, m->ops->target(m->device), &m->costs);
-    d->rivals[d->n++] = &m->mixed.target;
+    d->n++;
+}
+
+static void list_rivals(const tern__device *d, choice *c)
+{
+    c->target.rivals = c->rivals;
+    c->target.n_rivals = 0;
+    for (int i = 0; i < d->n; i++)
+        if (!d->members[i].lost)
+            c->rivals[c->target.n_rivals++] = &d->members[i].mixed.target;
 }
 
 tern_status tern__auto_create(const tern__device_options *options, const tern__target *host,
@@ -71,8 +87,6 @@ tern_status tern__auto_create(const tern__device_options *options, const tern__t
     if (!d)
         return tern__out_of_memory(sizeof *d);
     d->host_costs = *host_costs;
-    d->target = *host;
-    d->target.name = TERN__DEVICE_AUTO;
     d->alone = (tern__prediction){.step_ns = host_step_ns,
                                   .border_ns = no_border_ns,
                                   .partition_ns = {tern__cost_ns(host_costs, TERN__COST_partition, 0), 0},
@@ -80,9 +94,11 @@ tern_status tern__auto_create(const tern__device_options *options, const tern__t
                                   .data = d};
     for (int i = 0; i < n && d->n < TERN__AUTO_MOST; i++)
         open_member(d, options, host, &members[i]);
-    d->target.prediction = &d->alone;
-    d->target.rivals = d->rivals;
-    d->target.n_rivals = d->n;
+    choice *first = &d->choices[0];
+    first->target = *host;
+    first->target.name = TERN__DEVICE_AUTO;
+    first->target.prediction = &d->alone;
+    list_rivals(d, first);
     *out = d->n > 0 ? d : NULL;
     if (d->n == 0)
         destroy(d);
@@ -91,7 +107,7 @@ tern_status tern__auto_create(const tern__device_options *options, const tern__t
 
 static const tern__target *target_of(const tern__device *d)
 {
-    return &d->target;
+    return &d->choices[d->n_lost].target;
 }
 
 static member *member_of(tern__device *d, const char *name)
@@ -135,12 +151,23 @@ static tern_status run(tern__device *d, const tern__plan *plan, tern__code *code
     return code->by->ops->run(code->by->device, plan, code->code, part, bindings, n_done);
 }
 
+static bool lose(tern__device *d, const char *name)
+{
+    member *m = member_of(d, name);
+    if (m && !m->lost) {
+        m->lost = true;
+        d->choices[d->n_lost + 1].target = d->choices[d->n_lost].target;
+        list_rivals(d, &d->choices[++d->n_lost]);
+    }
+    return target_of(d)->n_rivals > 0;
+}
+
 static tern_status synchronise(tern__device *d)
 {
     tern_status first = TERN_OK;
     for (int i = 0; i < d->n; i++) {
         const member *m = &d->members[i];
-        const tern_status status = m->ops->synchronise ? m->ops->synchronise(m->device) : TERN_OK;
+        const tern_status status = m->ops->synchronise && !m->lost ? m->ops->synchronise(m->device) : TERN_OK;
         first = first == TERN_OK ? status : first;
     }
     return first;
@@ -164,8 +191,10 @@ static tern_status stage(tern__device *d, const tern__plan *plan, tern__code *co
 static size_t trim(tern__device *d, int level)
 {
     size_t bytes = 0;
-    for (int i = 0; i < d->n; i++)
-        bytes += d->members[i].ops->trim ? d->members[i].ops->trim(d->members[i].device, level) : 0;
+    for (int i = 0; i < d->n; i++) {
+        const member *m = &d->members[i];
+        bytes += m->ops->trim && !m->lost ? m->ops->trim(m->device, level) : 0;
+    }
     return bytes;
 }
 
@@ -197,4 +226,5 @@ const tern__device_ops tern__device_auto = {
     .copies_inputs = copies_inputs,
     .stage = stage,
     .trim = trim,
+    .lose = lose,
 };

@@ -29,7 +29,7 @@ extern const char tern__device_abi[];
 typedef struct tern__device tern__device; /* each device's own */
 typedef struct tern__code tern__code;     /* what it made of a plan */
 typedef struct tern__stream tern__stream; /* work in order, beside other streams */
-typedef struct tern__event tern__event;   /* a point of a stream */
+typedef struct tern__event tern__event;   /* that all is done which a stream was given before */
 
 typedef struct tern__device_options {
     int threads;                  /* >= 1 */
@@ -111,7 +111,7 @@ typedef struct tern__device_ops {
      * where there is no such function. Between steps bindings->stop is asked.
      *
      * Failures of the device itself, here and in `compile`: TERN_OUT_OF_MEMORY; TERN_IO or TERN_INTERNAL, which may pass;
-     * TERN_UNAVAILABLE, it is lost (`forget` and `destroy` still work). The runtime retries, or has the CPU take over
+     * TERN_UNAVAILABLE, it is lost (`forget` and `destroy` still work; of several, the one that the plan names). The runtime retries, or has the CPU take over
      * (runtime/recover.c); so when this returns nothing is under way that could still write. *n_done then only names the step. */
     tern_status (*run)(tern__device *device, const tern__plan *plan, tern__code *code,
                        const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done);
@@ -123,19 +123,27 @@ typedef struct tern__device_ops {
     /* Makes ready what the plan's partitions on this device need, before their first run. `plan` outlives the code. */
     tern_status (*compile)(tern__device *device, const tern__plan *plan, tern__code **out);
     void (*forget)(tern__device *device, tern__code *code); /* there if `compile` is; NULL is fine */
-    /* Memory of the device's own. `map` gives the host an address until `unmap`. */
+    /* Blocks, copies, streams and events, from `allocate` to `event_destroy`: for whoever holds memory of a device. The runtime does not:
+     * `run` and `stage` copy by themselves what they need, and the streams of <tern/stream.h> are threads that copy host memory. Those
+     * who do are the benchmark of copies (bench/bench_devices.c) and the tests of each device; `auto`, which hands its choice's
+     * `run` on, has `synchronise` alone.
+     *
+     * Memory of the device's own. `map` gives the host an address until `unmap`. */
     tern_status (*allocate)(tern__device *device, size_t bytes, tern__block *out);
     void (*release)(tern__device *device, tern__block *block);
     tern_status (*map)(tern__device *device, tern__block *block, tern__access access, void **out);
     tern_status (*unmap)(tern__device *device, tern__block *block, void *mapped);
     /* Copies between blocks of the device, or of the host (without a handle). `stream` NULL: the device's own, and the call
-     * waits; else it may return before the copy is done, and both blocks stay until then. */
+     * waits; else it may return before the copy is done, and both blocks stay until then. Copies that touch a block of the device are
+     * done in the order of their stream. One from host memory to host memory is done at once, on the calling thread: whoever wants it
+     * behind what the stream was given waits for an event (`synchronise_event`) before the call. */
     tern_status (*copy)(tern__device *device, tern__stream *stream, const tern__block *to, size_t to_at,
                         const tern__block *from, size_t from_at, size_t bytes);
     /* Waits for everything that was begun. Such a failure of the device may be the first that is heard of it. */
     tern_status (*synchronise)(tern__device *device);
-    /* Streams and events; all of them or none. `wait` lets what comes later in the stream wait for the event. Destroying a stream waits
-     * for what is in it. An event and its stream go in any order: one whose stream is gone has happened. All go before the device. */
+    /* Streams and events; all of them or none. An event has happened when all that its stream was given before it is done; whoever waits
+     * for one may wait longer, for what the stream was given since, too (on `mlx`). `wait` lets what comes later in the stream wait for
+     * the event. Destroying a stream waits for what is in it. An event and its stream go in any order: one whose stream is gone has happened. All go before the device. */
     tern_status (*stream_create)(tern__device *device, tern__stream **out);
     void (*stream_destroy)(tern__device *device, tern__stream *stream);
     tern_status (*record)(tern__device *device, tern__stream *stream, tern__event **out);
@@ -153,6 +161,9 @@ typedef struct tern__device_ops {
     /* Gives back what it keeps for later, by the level of tern_pool_pressure: 1, half of it, or all where it cannot give a part; 2, all.
      * The bytes, as far as it knows. */
     size_t (*trim)(tern__device *device, int level);
+    /* Of a device that is several: goes on without the one of that name, which is lost, with another target than before. false: none is
+     * left. */
+    bool (*lose)(tern__device *device, const char *name);
 } tern__device_ops;
 
 /* ---- devices.c: the table of devices.def ---- */

@@ -123,8 +123,12 @@ static verdict compare(const tern__operand *o, const tern__span *span, const cha
 
 static tern_status tell(tern_ctx *ctx, const tern__loaded *l, uint32_t s, uint32_t result, const verdict *v)
 {
-    tern__failure f = {
-        .doing = "check", .step = &l->plan->steps[s], .number = s, .status = TERN_INTERNAL, .tries = 1};
+    tern__failure f = {.device = l->plan->device,
+                       .doing = "check",
+                       .step = &l->plan->steps[s],
+                       .number = s,
+                       .status = TERN_INTERNAL,
+                       .tries = 1};
     bool taken_over;
     snprintf(f.cause, sizeof f.cause, "step %" PRIu32 ", result %" PRIu32 ": error %.3g, the bound is %.3g",
              s, result, v->error, v->bound);

@@ -12,6 +12,8 @@
 #include "runtime/program_cache.h"
 #include "runtime/tuning.h"
 
+enum { TERN__MOST_GONE = 16 };
+
 struct tern_ctx {
     tern__recorder recorder; /* first: see tern__recorder_of */
     tern_pool *pool;
@@ -20,7 +22,7 @@ struct tern_ctx {
     tern__device *device;       /* what computes: the CPU, or another */
     const tern__target *target; /* what is compiled for: the CPU's, or both in one */
     tern__mixed mixed;
-    bool automatic; /* device "auto" was asked for: what the CPU runs is no fallback */
+    bool automatic; /* device "auto" was asked for: what is planned for the CPU is no fallback */
     int threads;
     tern__compile_options compile; /* of lazy evaluation */
     tern__program_cache cache;
@@ -31,16 +33,23 @@ struct tern_ctx {
     size_t n_roots, cap_roots;
     tern_ctx_stats stats;
     tern__stop stop;
-    bool fallback;             /* the CPU may take over what fails on the device */
-    int retries;               /* of failures of the device that may pass */
-    bool check;                /* what the device computes is compared with the CPU */
-    bool lost;                 /* the device is gone, and the CPU runs everything */
+    bool background; /* threads make way for others: those of streams, too */
+    bool fallback;   /* the CPU may take over what fails on the device */
+    int retries;     /* of failures of the device that may pass */
+    bool check;      /* what the device computes is compared with the CPU */
+    bool lost;       /* no device is left, and the CPU runs everything */
+    const char *
+        gone[TERN__MOST_GONE]; /* (n_gone) names of devices that are lost: several where `auto` has several */
+    int n_gone;
     _Atomic(int) most_threads; /* that may compute; 0: all. Any thread sets it */
     tern__trimmable trimmable; /* caches of the device */
     _Atomic(int) trim_level; /* that somebody asked for, on any thread: the next run sees to it; 0: nobody */
     tern_device_error device_error; /* the last; without a device: there was none */
     uint64_t said_failure;          /* hash of the failure that the log heard of last */
 };
+
+/* Is the device lost that runs what the plan has for another than the CPU? */
+bool tern__is_lost(const tern_ctx *ctx, const tern__plan *plan);
 
 enum { TERN__TRIM_ALL = 2 }; /* a level of tern_pool_pressure */
 

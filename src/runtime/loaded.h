@@ -2,10 +2,10 @@
  * partition begins, and the same plan with the CPU's kernels, for when the device fails (recover.c) or is checked (check.c).
  *
  * Consistency. Tensors and states lie in host memory, and a device has finished a partition when its `run` returns: borders of
- * partitions are consistent states. Inside one, memory that a step reads before that step or a later one writes it could not
- * be read a second time; it is copied before the partition begins and put back when the partition fails. Then it begins again
- * from the same bytes, on the device or on the CPU. Most partitions have no such memory: in a decoder, caches of keys and
- * values are written before they are read.
+ * partitions are consistent states. What a partition writes of memory that was there before, a state above all, is copied before
+ * it begins and put back when it fails. Then it begins again from the same bytes, on the device or on the CPU; or nobody runs it
+ * again, and memory is as it was. Only the rows that are written are copied, not the state that they lie in: as many bytes
+ * as the partition writes there, however large a cache of keys and values is.
  *
  * Belongs to its context; lives no longer than the plan and its graph. */
 #ifndef TERN_RUNTIME_LOADED_H
@@ -26,17 +26,18 @@ typedef struct tern__spans {
     size_t n, capacity;
 } tern__spans;
 
-/* What a partition does to memory that it did not make itself. Which leaves share memory is known when they are bound, and most are
- * bound to where they were in the run before. */
+/* A step that writes an operand which lies in a leaf. */
+typedef struct tern__write {
+    uint32_t step, operand;
+    bool placed; /* a part of it, at places that are known before the partition begins */
+} tern__write;
+
+/* What a partition does to memory that it did not make itself. */
 typedef struct tern__hazards {
-    tern__spans fixed;  /* of the arena and of blocks: saved before every run */
-    tern__spans reads;  /* of leaves that may change */
-    tern__spans writes; /* of leaves: saved where a step up to the writing one reads them */
-    tern__spans met;    /* those of `writes` that are saved while leaves lie at `at` */
-    uint32_t *leaves;   /* (n_leaves) of reads and writes, each once; 0 where nothing is written */
-    const char **at;    /* (n_leaves) */
-    size_t n_leaves, leaves_capacity;
-    bool looked; /* `at` and `met` hold */
+    tern__spans fixed;   /* of the arena and of blocks: what is read as it was found and then written */
+    tern__write *writes; /* (n_writes) into leaves, in order */
+    size_t n_writes, writes_capacity;
+    tern__spans places; /* that the placed ones are looked up in */
 } tern__hazards;
 
 typedef struct tern__loaded {
@@ -73,9 +74,10 @@ typedef struct tern__saved {
     char *copy;   /* NULL: nothing is copied */
 } tern__saved;
 
-/* Notes what is to be saved; tern__save_take copies all of it, as it is now. */
+/* Notes what is to be saved, neighbours as one; tern__save_take copies all of it, as it is now. */
 tern_status tern__save_add(tern__saved *saved, char *at, size_t bytes);
-tern_status tern__save_hazards(tern__saved *saved, tern__hazards *hazards, const tern__bindings *bindings);
+tern_status tern__save_hazards(tern__saved *saved, const tern__plan *plan, const tern__hazards *hazards,
+                               const tern__bindings *bindings);
 tern_status tern__save_take(tern__saved *saved);
 /* Puts it back, as often as need be. */
 void tern__save_put_back(const tern__saved *saved);

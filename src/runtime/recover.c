@@ -2,7 +2,7 @@
  *
  * A failure that may pass is tried again, a few times. What is left is an error, or the CPU takes over, as the context's options
  * say: the plan's own steps with the CPU's kernels (standby.c), from the border of the partition that failed. A lost device is not
- * asked again: what is compiled from then on is for the CPU. */
+ * asked again: what is compiled from then on is for the others of `auto`, or for the CPU. */
 #include "runtime/recover.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ tern_status tern__failure_note(tern_ctx *ctx, const tern__failure *f, bool *take
     if (f->tries > 1)
         snprintf(tries, sizeof tries, " (%d times)", f->tries);
     *taken_over = ctx->fallback;
-    ctx->device_error = (tern_device_error){.device = ctx->device_ops->name,
+    ctx->device_error = (tern_device_error){.device = f->device,
                                             .doing = f->doing,
                                             .op = op,
                                             .step = f->step ? (int)f->number : -1,
@@ -66,14 +66,14 @@ tern_status tern__failure_note(tern_ctx *ctx, const tern__failure *f, bool *take
                                             .taken_over = *taken_over};
     snprintf(ctx->device_error.cause, sizeof ctx->device_error.cause, "%s", f->cause);
     if (!*taken_over)
-        return tern__fail(row ? row->told : f->status, "device '%s': %s of %s failed%s: %s",
-                          ctx->device_ops->name, f->doing, op, tries, f->cause);
+        return tern__fail(row ? row->told : f->status, "device '%s': %s of %s failed%s: %s", f->device,
+                          f->doing, op, tries, f->cause);
     /* What ails the device may ail every program alike: said once, until it is something else. */
     const uint64_t said = tern__hash(f->cause, strlen(f->cause),
                                      tern__hash(op, strlen(op), tern__hash(f->doing, strlen(f->doing), 0)));
     if (said != ctx->said_failure)
-        tern__log(TERN_LOG_WARN, "device '%s': %s of %s failed%s: %s; the CPU takes over",
-                  ctx->device_ops->name, f->doing, op, tries, f->cause);
+        tern__log(TERN_LOG_WARN, "device '%s': %s of %s failed%s: %s; the CPU takes over", f->device,
+                  f->doing, op, tries, f->cause);
     ctx->said_failure = said;
     return TERN_OK;
 }
@@ -94,6 +94,30 @@ static bool try_again(tern_ctx *ctx, tern__failure *f, tern_status status)
     return again;
 }
 
+bool tern__is_lost(const tern_ctx *ctx, const tern__plan *plan)
+{
+    bool gone = ctx->lost;
+    for (int i = 0; i < ctx->n_gone && !gone; i++)
+        gone = strcmp(ctx->gone[i], plan->device) == 0;
+    return gone;
+}
+
+/* What is compiled from now on goes without it: for the others that there are, else for the CPU. */
+static void lose(tern_ctx *ctx, const char *name)
+{
+    if (ctx->n_gone < TERN__MOST_GONE)
+        ctx->gone[ctx->n_gone++] = name;
+    ctx->lost = !ctx->device_ops->lose || !ctx->device_ops->lose(ctx->device, name);
+    ctx->target = ctx->lost ? ctx->host_ops->target(ctx->host) : ctx->device_ops->target(ctx->device);
+    tern__log(
+        TERN_LOG_WARN,
+        ctx->lost
+            ? "device '%s' is lost: everything runs on the CPU from now on"
+            : "device '%s' is lost: the CPU runs what was compiled for it, and the others what is compiled "
+              "from now on",
+        name);
+}
+
 /* The device has failed for good, or for this plan. */
 static tern_status give_up(tern_ctx *ctx, const tern__failure *f, tern__loaded *l)
 {
@@ -101,12 +125,8 @@ static tern_status give_up(tern_ctx *ctx, const tern__failure *f, tern__loaded *
     TERN_TRY(tern__failure_note(ctx, f, &taken_over));
     l->moved = true;
     ctx->stats.device_moves++;
-    if (row_of(f->status)->lost && !ctx->lost) {
-        ctx->lost = true;
-        ctx->target = ctx->host_ops->target(ctx->host);
-        tern__log(TERN_LOG_WARN, "device '%s' is lost: everything runs on the CPU from now on",
-                  ctx->device_ops->name);
-    }
+    if (row_of(f->status)->lost && !tern__is_lost(ctx, l->plan))
+        lose(ctx, f->device);
     return TERN_OK;
 }
 
@@ -129,7 +149,7 @@ static tern_status split(tern__loaded *l)
 
 static tern_status compile(tern_ctx *ctx, tern__loaded *l)
 {
-    tern__failure f = {.doing = "compile"};
+    tern__failure f = {.device = l->plan->device, .doing = "compile"};
     for (;;) {
         tern_status status =
             ctx->device_ops->compile ? ctx->device_ops->compile(ctx->device, l->plan, &l->code) : TERN_OK;
@@ -148,7 +168,7 @@ tern_status tern__loaded_make(tern_ctx *ctx, const tern__plan *plan, const tern_
         return tern__out_of_memory(sizeof *l);
     l->given = l->plan = plan;
     l->graph = graph;
-    l->moved = ctx->lost;
+    l->moved = tern__is_lost(ctx, plan);
     tern__arena_init(&l->arena, 0);
     tern_status status = ctx->check ? split(l) : TERN_OK;
     if (status == TERN_OK)
@@ -198,7 +218,8 @@ static tern_status make_standby(tern_ctx *ctx, tern__loaded *l, tern__room *room
 static tern__failure failure_at(const tern__loaded *l, const tern__partition *part, uint32_t n_done)
 {
     const uint32_t at = n_done >= part->first && n_done < part->end ? n_done : part->first;
-    return (tern__failure){.doing = "run", .step = &l->plan->steps[at], .number = at};
+    return (tern__failure){
+        .device = l->plan->device, .doing = "run", .step = &l->plan->steps[at], .number = at};
 }
 
 /* Until it succeeds, or there is no use in it. */
@@ -238,7 +259,7 @@ static tern_status run_guarded(tern_ctx *ctx, tern__loaded *l, uint32_t p, const
 {
     const tern__partition *part = &l->plan->partitions[p];
     TERN_TRY(ctx->check ? save_outputs(l, part, bindings, saved)
-                        : tern__save_hazards(saved, &l->hazards[p], bindings));
+                        : tern__save_hazards(saved, l->plan, &l->hazards[p], bindings));
     TERN_TRY(tern__save_take(saved));
     TERN_TRY(run_on_device(ctx, l, part, saved, bindings, n_done));
     if (!ctx->check || l->moved)
@@ -253,7 +274,7 @@ static tern_status run_one(tern_ctx *ctx, tern__loaded *l, uint32_t p, tern__roo
                            tern__bindings *bindings, uint32_t *n_done)
 {
     tern__saved saved = {0};
-    l->moved |= ctx->lost;
+    l->moved |= tern__is_lost(ctx, l->plan);
     if (!l->moved) {
         if (ctx->check)
             TERN_TRY(make_standby(ctx, l, room, bindings));

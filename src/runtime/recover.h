@@ -23,7 +23,8 @@ tern_status tern__recover_run(tern_ctx *ctx, tern__loaded *loaded, uint32_t p, t
 
 /* What is known of a failure. */
 typedef struct tern__failure {
-    const char *doing; /* "compile", "run", "check" */
+    const char *device; /* the plan's: never "auto", which has several */
+    const char *doing;  /* "compile", "run", "check" */
     const tern__step *step;
     uint32_t number; /* of the step */
     tern_status status;

@@ -50,7 +50,7 @@ void tern__run_forget(tern_ctx *ctx, tern__run *run)
 bool tern__run_copies_inputs(const tern_ctx *ctx, const tern__run *run)
 {
     const tern__device_ops *ops = ctx->device_ops;
-    return run->loaded && !run->loaded->moved && !ctx->lost && ops->stage &&
+    return run->loaded && !run->loaded->moved && !tern__is_lost(ctx, run->plan) && ops->stage &&
            ops->copies_inputs(ctx->device, run->loaded->code);
 }
 
@@ -123,9 +123,10 @@ static tern_status run_partitions(tern_ctx *ctx, tern__run *run, tern__room *roo
             TERN_TRY(take_given(run));
         if (timed)
             note_time(ctx, run, i, tern__now_ns() - start);
+        /* What `auto` planned for the CPU is no fallback, but what the CPU took over is. */
         if (part->on_device && !run->loaded->moved)
             ctx->stats.device_steps += part->end - part->first;
-        else if (ctx->device != ctx->host && !ctx->automatic)
+        else if (part->on_device || (ctx->device != ctx->host && !ctx->automatic))
             ctx->stats.fallback_steps += part->end - part->first;
     }
     return TERN_OK;

@@ -1,4 +1,4 @@
-/* saved.c - what must be copied before a partition runs, so that it can run again (loaded.h). */
+/* saved.c - what must be copied before a partition runs, so that it can run again, and leave no trace where it fails (loaded.h). */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -46,11 +46,15 @@ static bool covered(const tern__spans *spans, const tern__span *span)
     return false;
 }
 
+static bool meet(const tern__span *a, const tern__span *b)
+{
+    return same_place(a, b) && a->low < b->high && a->high > b->low;
+}
+
 static bool touched(const tern__spans *spans, const tern__span *span)
 {
     for (size_t i = 0; i < spans->n; i++)
-        if (same_place(&spans->items[i], span) && spans->items[i].low < span->high &&
-            spans->items[i].high > span->low)
+        if (meet(&spans->items[i], span))
             return true;
     return false;
 }
@@ -69,26 +73,58 @@ static bool reads(const tern__step *step, uint32_t i)
     return i > 0 || !(tern__ops[step->op].flags & TERN__WRITES);
 }
 
+/* Which operands of a write say where it writes: from the second on. */
+enum { FIRST_PLACE = 2 };
+
+/* Is what the operand reads there before the partition begins, as far as the plan tells? */
+static bool is_found(const tern__plan *plan, const tern__partition *part, uint32_t s, const tern__operand *o)
+{
+    const tern__span span = tern__span_of(o, s);
+    for (uint32_t i = part->first; i < s; i++) {
+        const tern__step *step = &plan->steps[i];
+        for (uint32_t k = 0; k < step->n_out; k++) {
+            const tern__span made = tern__span_of(&plan->operands[step->operands + step->n_in + k], i);
+            if (meet(&made, &span))
+                return false;
+        }
+    }
+    return true;
+}
+
+static tern_status note_write(const tern__plan *plan, const tern__partition *part, uint32_t s,
+                              uint32_t operand, tern__hazards *h)
+{
+    const tern__step *step = &plan->steps[s];
+    bool placed = step->op == TERN__OP_write_rows || step->op == TERN__OP_write_slice;
+    for (uint32_t i = FIRST_PLACE; placed && i < step->n_in; i++)
+        placed = is_found(plan, part, s, &plan->operands[step->operands + i]);
+    for (uint32_t i = FIRST_PLACE; placed && i < step->n_in; i++) {
+        const tern__span span = tern__span_of(&plan->operands[step->operands + i], s);
+        TERN_TRY(covered(&h->places, &span) ? TERN_OK : add(&h->places, &span));
+    }
+    if (!tern__grow((void **)&h->writes, &h->writes_capacity, h->n_writes + 1, sizeof *h->writes))
+        return tern__out_of_memory(sizeof *h->writes);
+    h->writes[h->n_writes++] = (tern__write){.step = s, .operand = operand, .placed = placed};
+    return TERN_OK;
+}
+
 /* `old`: read as the partition found it; `made`: written by it, in whole. Both of the arena and of blocks. */
-static tern_status note_step(const tern__plan *plan, uint32_t s, tern__hazards *h, tern__spans *old,
-                             tern__spans *made)
+static tern_status note_step(const tern__plan *plan, const tern__partition *part, uint32_t s,
+                             tern__hazards *h, tern__spans *old, tern__spans *made)
 {
     const tern__step *step = &plan->steps[s];
     for (uint32_t i = 0; i < step->n_in; i++) {
         const tern__operand *o = &plan->operands[step->operands + i];
         const tern__span span = tern__span_of(o, s);
-        if (o->constant || !reads(step, i))
-            continue;
-        if (o->space == TERN__SPACE_LEAF)
-            TERN_TRY(covered(&h->reads, &span) ? TERN_OK : add(&h->reads, &span));
-        else if (!covered(made, &span) && !covered(old, &span))
+        if (o->space != TERN__SPACE_LEAF && reads(step, i) && !covered(made, &span) && !covered(old, &span))
             TERN_TRY(add(old, &span));
     }
     for (uint32_t i = 0; i < step->n_out; i++) {
-        const tern__operand *o = &plan->operands[step->operands + step->n_in + i];
+        const uint32_t at = step->operands + step->n_in + i;
+        const tern__operand *o = &plan->operands[at];
         const tern__span span = tern__span_of(o, s);
         if (o->space == TERN__SPACE_LEAF) {
-            TERN_TRY(add(&h->writes, &span));
+            TERN_TRY(note_write(plan, part, s, at, h));
             continue;
         }
         if (touched(old, &span) && !covered(&h->fixed, &span))
@@ -97,35 +133,6 @@ static tern_status note_step(const tern__plan *plan, uint32_t s, tern__hazards *
             TERN_TRY(add(made, &span));
     }
     return TERN_OK;
-}
-
-/* The leaves of the spans, behind those that are listed. */
-static tern_status list_leaves(tern__hazards *h, const tern__spans *spans)
-{
-    for (size_t i = 0; i < spans->n; i++) {
-        const uint32_t leaf = spans->items[i].index;
-        size_t k = 0;
-        while (k < h->n_leaves && h->leaves[k] != leaf)
-            k++;
-        if (k < h->n_leaves)
-            continue;
-        if (!tern__grow((void **)&h->leaves, &h->leaves_capacity, h->n_leaves + 1, sizeof *h->leaves))
-            return tern__out_of_memory(sizeof *h->leaves);
-        h->leaves[h->n_leaves++] = leaf;
-    }
-    return TERN_OK;
-}
-
-/* What has to be compared from run to run: nothing, where nothing is written. */
-static tern_status prepare_looks(tern__hazards *h)
-{
-    h->looked = h->writes.n == 0;
-    if (h->looked)
-        return TERN_OK;
-    TERN_TRY(list_leaves(h, &h->writes));
-    TERN_TRY(list_leaves(h, &h->reads));
-    h->at = tern__alloc_zero(h->n_leaves, sizeof *h->at);
-    return h->at ? TERN_OK : tern__out_of_memory(h->n_leaves * sizeof *h->at);
 }
 
 tern_status tern__hazards_find(tern__loaded *l)
@@ -138,9 +145,7 @@ tern_status tern__hazards_find(tern__loaded *l)
         tern__spans old = {0}, made = {0};
         tern_status status = TERN_OK;
         for (uint32_t s = part->first; part->on_device && s < part->end && status == TERN_OK; s++)
-            status = note_step(l->plan, s, &l->hazards[p], &old, &made);
-        if (status == TERN_OK)
-            status = prepare_looks(&l->hazards[p]);
+            status = note_step(l->plan, part, s, &l->hazards[p], &old, &made);
         tern__free(old.items);
         tern__free(made.items);
         TERN_TRY(status);
@@ -152,11 +157,8 @@ void tern__hazards_free(tern__loaded *l)
 {
     for (uint32_t p = 0; l->hazards && p < l->plan->n_partitions; p++) {
         tern__free(l->hazards[p].fixed.items);
-        tern__free(l->hazards[p].reads.items);
-        tern__free(l->hazards[p].writes.items);
-        tern__free(l->hazards[p].met.items);
-        tern__free(l->hazards[p].leaves);
-        tern__free(l->hazards[p].at);
+        tern__free(l->hazards[p].places.items);
+        tern__free(l->hazards[p].writes);
     }
     tern__free(l->hazards);
     l->hazards = NULL;
@@ -169,10 +171,15 @@ tern_status tern__save_add(tern__saved *saved, char *at, size_t bytes)
     size_t total;
     TERN__FAIL_IF(!tern__size_add(saved->bytes, bytes, &total), TERN_OVERFLOW,
                   "a partition has more to save than memory can hold");
+    tern__saved_bytes *last = saved->n > 0 ? &saved->items[saved->n - 1] : NULL;
+    saved->bytes = total;
+    if (last && last->at + last->bytes == at) { /* rows behind each other */
+        last->bytes += bytes;
+        return TERN_OK;
+    }
     if (!tern__grow((void **)&saved->items, &saved->capacity, saved->n + 1, sizeof *saved->items))
         return tern__out_of_memory(sizeof *saved->items);
     saved->items[saved->n++] = (tern__saved_bytes){at, bytes};
-    saved->bytes = total;
     return TERN_OK;
 }
 
@@ -182,50 +189,137 @@ static tern_status add_span(tern__saved *saved, const tern__span *span, const te
                           (size_t)(span->high - span->low));
 }
 
-/* Do the leaves lie where they did? Notes where they lie. */
-static bool lie_as_before(tern__hazards *h, const tern__bindings *bindings)
+/* Elements from `at` on, with axes of their own. */
+typedef struct box {
+    char *at;
+    int rank;
+    const int64_t *shape, *strides; /* (rank) in units of `bytes` */
+    int64_t bytes;
+} box;
+
+/* From its first byte to its last; false: it has none. */
+static bool ends_of(const box *b, char **low, char **high)
 {
-    bool same = h->looked;
-    for (size_t i = 0; i < h->n_leaves; i++) {
-        const char *at = tern__base_of(bindings, TERN__SPACE_LEAF, h->leaves[i]);
-        same = same && h->at[i] == at;
-        h->at[i] = at;
+    *low = b->at;
+    *high = b->at + b->bytes;
+    for (int i = 0; i < b->rank; i++) {
+        const int64_t reach = b->strides[i] * b->bytes * (b->shape[i] - 1);
+        if (b->shape[i] == 0)
+            return false;
+        *(reach < 0 ? low : high) += reach;
     }
-    return same;
+    return true;
 }
 
-/* Does a step up to the writing one read what the span writes? */
-static bool is_read(const tern__hazards *h, const tern__span *to, const tern__bindings *bindings)
+/* Piece by piece, where less is saved so than from its first byte to its last. */
+static tern_status add_box(tern__saved *saved, const box *b)
 {
-    const char *base = tern__base_of(bindings, to->space, to->index);
-    for (size_t r = 0; r < h->reads.n && h->reads.items[r].step <= to->step; r++) {
-        const tern__span *from = &h->reads.items[r];
-        const char *read = tern__base_of(bindings, from->space, from->index);
-        if (read + from->low < base + to->high && base + to->low < read + from->high)
-            return true;
+    char *low, *high;
+    if (!ends_of(b, &low, &high))
+        return TERN_OK;
+    int outer = b->rank;
+    int64_t dense = b->bytes, pieces = 1;
+    while (outer > 0 && (b->shape[outer - 1] == 1 || b->strides[outer - 1] * b->bytes == dense))
+        dense *= b->shape[--outer];
+    for (int i = 0; i < outer; i++)
+        pieces *= b->shape[i];
+    if (pieces * (dense + (int64_t)sizeof *saved->items) >= high - low)
+        return tern__save_add(saved, low, (size_t)(high - low));
+    for (int64_t piece = 0; piece < pieces; piece++) {
+        char *at = b->at;
+        int64_t rest = piece;
+        for (int i = outer; i-- > 0; rest /= b->shape[i])
+            at += rest % b->shape[i] * b->strides[i] * b->bytes;
+        TERN_TRY(tern__save_add(saved, at, (size_t)dense));
     }
-    return false;
-}
-
-static tern_status look(tern__hazards *h, const tern__bindings *bindings)
-{
-    h->looked = false;
-    h->met.n = 0;
-    for (size_t w = 0; w < h->writes.n; w++)
-        if (is_read(h, &h->writes.items[w], bindings))
-            TERN_TRY(add(&h->met, &h->writes.items[w]));
-    h->looked = true;
     return TERN_OK;
 }
 
-tern_status tern__save_hazards(tern__saved *saved, tern__hazards *h, const tern__bindings *bindings)
+/* Number i of an operand of places, i64 or i32. */
+static int64_t place_at(const tern__operand *o, int64_t i, const tern__bindings *bindings)
+{
+    const char *from = tern__base_of(bindings, o->space, o->index) + o->byte_offset;
+    i *= o->strides[0];
+    return o->type->dtype == TERN_I64 ? ((const int64_t *)(const void *)from)[i]
+                                      : ((const int32_t *)(const void *)from)[i];
+}
+
+/* What write_rows writes. Rows beyond the state's are the kernel's to refuse, and none is written then. */
+static tern_status add_rows(tern__saved *saved, const tern__operand *in, const tern__operand *to, box all,
+                            const tern__bindings *bindings)
+{
+    const int64_t *shape = to->type->shape;
+    box row = all;
+    row.rank -= 2;
+    row.shape += 2;
+    row.strides += 2;
+    for (int64_t r = 0; r < in[1].type->shape[0]; r++) {
+        const int64_t slot = place_at(&in[2], r, bindings), position = place_at(&in[3], r, bindings);
+        if (slot < 0 || slot >= shape[0] || position < 0 || position >= shape[1])
+            continue;
+        row.at = all.at + (slot * to->strides[0] + position * to->strides[1]) * all.bytes;
+        TERN_TRY(add_box(saved, &row));
+    }
+    return TERN_OK;
+}
+
+/* What write_slice writes. */
+static tern_status add_slice(tern__saved *saved, const tern__operand *in, const tern__operand *to, box slice,
+                             const tern__bindings *bindings)
+{
+    slice.shape = in[1].type->shape;
+    for (int i = 0; i < slice.rank; i++) {
+        const int64_t at = place_at(&in[2], i, bindings);
+        if (at < 0 || at > to->type->shape[i] - slice.shape[i])
+            return TERN_OK; /* refused, like rows */
+        slice.at += at * to->strides[i] * slice.bytes;
+    }
+    return add_box(saved, &slice);
+}
+
+static tern_status add_write(tern__saved *saved, const tern__plan *plan, const tern__write *w, bool steady,
+                             const tern__bindings *bindings)
+{
+    const tern__step *step = &plan->steps[w->step];
+    const tern__operand *in = &plan->operands[step->operands], *to = &plan->operands[w->operand];
+    const box all = {.at = tern__base_of(bindings, to->space, to->index) + to->byte_offset,
+                     .rank = to->type->rank,
+                     .shape = to->type->shape,
+                     .strides = to->strides,
+                     .bytes = (int64_t)tern__dtype_unit_bytes(to->type->dtype)};
+    if (w->placed && steady)
+        return step->op == TERN__OP_write_rows ? add_rows(saved, in, to, all, bindings)
+                                               : add_slice(saved, in, to, all, bindings);
+    if (!tern__dtype_is_packed(to->type->dtype))
+        return add_box(saved, &all);
+    const tern__span span = tern__span_of(to, w->step);
+    return add_span(saved, &span, bindings);
+}
+
+/* Does nothing that the partition writes lie where a write looks for its places? Leaves may share memory. */
+static bool places_stay(const tern__plan *plan, const tern__hazards *h, const tern__bindings *bindings)
+{
+    for (size_t p = 0; p < h->places.n; p++) {
+        const tern__span *from = &h->places.items[p];
+        const char *read = tern__base_of(bindings, from->space, from->index);
+        for (size_t w = 0; from->space == TERN__SPACE_LEAF && w < h->n_writes; w++) {
+            const tern__span to = tern__span_of(&plan->operands[h->writes[w].operand], 0);
+            const char *base = tern__base_of(bindings, to.space, to.index);
+            if (read + from->low < base + to.high && base + to.low < read + from->high)
+                return false;
+        }
+    }
+    return true;
+}
+
+tern_status tern__save_hazards(tern__saved *saved, const tern__plan *plan, const tern__hazards *h,
+                               const tern__bindings *bindings)
 {
     for (size_t i = 0; i < h->fixed.n; i++)
         TERN_TRY(add_span(saved, &h->fixed.items[i], bindings));
-    if (!lie_as_before(h, bindings))
-        TERN_TRY(look(h, bindings));
-    for (size_t i = 0; i < h->met.n; i++)
-        TERN_TRY(add_span(saved, &h->met.items[i], bindings));
+    const bool steady = places_stay(plan, h, bindings);
+    for (size_t w = 0; w < h->n_writes; w++)
+        TERN_TRY(add_write(saved, plan, &h->writes[w], steady, bindings));
     return TERN_OK;
 }
 

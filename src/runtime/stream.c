@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
+#include "base/priority.h"
 #include "base/status.h"
 #include "base/trace.h"
 #include "runtime/context.h"
@@ -163,6 +165,8 @@ static void *stream_main(void *arg)
 #if defined(__linux__)
     pthread_setname_np(pthread_self(), "tern-stream");
 #endif
+    if (s->ctx->background && tern__thread_background() != TERN_OK)
+        tern__log(TERN_LOG_WARN, "%s", tern_last_error());
     pthread_mutex_lock(&s->lock);
     for (;;) {
         while (!s->first && !s->quit)

@@ -1,7 +1,8 @@
-/* faulty.c - the CPU behind a table of its own, with failures on demand. */
+/* faulty.c - a device behind a table of its own, with failures on demand. */
 #include "faulty.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,17 +11,19 @@
 faulty_state faulty = {.refuse = TERN__OP_COUNT, .wrong = TERN__OP_COUNT};
 
 struct tern__device {
+    const tern__device_ops *ops; /* of the inner one */
     tern__device *inner;
     tern__target target;
 };
 
 struct tern__code {
-    int unused;
+    tern__code *inner;
 };
 
 static const tern__device_ops *inner_ops(void)
 {
-    return tern__device_at(0);
+    const tern__device_ops *ops;
+    return faulty.inner && tern__device_find(faulty.inner, &ops) == TERN_OK ? ops : tern__device_at(0);
 }
 
 /* ---- failures ---- */
@@ -62,14 +65,14 @@ static tern_status choose(const tern__target *target, const tern__call *c, const
     const tern__device *d = target->data;
     TERN__FAIL_IF(refuses(c), TERN_UNSUPPORTED, "%s",
                   faulty.reason ? faulty.reason : "it was told to refuse it");
-    const tern__target *inner = inner_ops()->target(d->inner);
+    const tern__target *inner = d->ops->target(d->inner);
     return inner->choose(inner, c, candidate, arena, out);
 }
 
 static bool fuses(const tern__target *target, const tern__call *c)
 {
     const tern__device *d = target->data;
-    const tern__target *inner = inner_ops()->target(d->inner);
+    const tern__target *inner = d->ops->target(d->inner);
     return !refuses(c) && tern__op_code(c->op) != faulty.wrong && inner->fuses(inner, c);
 }
 
@@ -88,7 +91,8 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     tern__device *d = calloc(1, sizeof *d);
     if (!d)
         return tern__out_of_memory(sizeof *d);
-    tern_status status = inner_ops()->create(options, &d->inner);
+    d->ops = inner_ops();
+    const tern_status status = d->ops->create(options, &d->inner);
     if (status != TERN_OK) {
         free(d);
         return status;
@@ -106,7 +110,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
 static void destroy(tern__device *d)
 {
     if (d)
-        inner_ops()->destroy(d->inner);
+        d->ops->destroy(d->inner);
     free(d);
 }
 
@@ -117,9 +121,16 @@ static const tern__target *target_of(const tern__device *d)
 
 static tern_status compile(tern__device *d, const tern__plan *plan, tern__code **out)
 {
-    (void)d;
     TERN_TRY(call(FAULTY_COMPILE, plan->steps[0].label));
-    *out = calloc(1, sizeof **out);
+    tern__code *code = calloc(1, sizeof *code);
+    if (!code)
+        return tern__out_of_memory(sizeof *code);
+    const tern_status status = d->ops->compile ? d->ops->compile(d->inner, plan, &code->inner) : TERN_OK;
+    if (status != TERN_OK) {
+        free(code);
+        return status;
+    }
+    *out = code;
     faulty.compiles++;
     faulty.codes++;
     return TERN_OK;
@@ -127,7 +138,8 @@ static tern_status compile(tern__device *d, const tern__plan *plan, tern__code *
 
 static void forget(tern__device *d, tern__code *code)
 {
-    (void)d;
+    if (code && code->inner)
+        d->ops->forget(d->inner, code->inner);
     faulty.codes -= code != NULL;
     free(code);
 }
@@ -283,10 +295,34 @@ static tern_status run_steps(tern__device *d, const tern__plan *plan, const tern
     for (uint32_t s = part->first; s < part->end; s++) {
         const tern__partition one = {.first = s, .end = s + 1};
         TERN_TRY(call(FAULTY_RUN, plan->steps[s].label));
-        TERN_TRY(inner_ops()->run(d->inner, plan, NULL, &one, b, n_done));
+        TERN_TRY(d->ops->run(d->inner, plan, NULL, &one, b, n_done));
         spoil(plan, &plan->steps[s], b);
     }
     return TERN_OK;
+}
+
+/* A device that compiles has memory of its own, or uses the host's: it is given whole partitions, and what fails behind their first
+ * step leaves what all of it has written. */
+static tern_status run_compiled(tern__device *d, const tern__plan *plan, tern__code *code,
+                                const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done)
+{
+    tern__bindings own = *bindings;
+    uint32_t s = part->first;
+    TERN_TRY(call(FAULTY_ALLOCATE, "memory"));
+    TERN_TRY(call(FAULTY_COPY_IN, "operands"));
+    TERN_TRY(call(FAULTY_RUN, plan->steps[s].label));
+    tern_status status = TERN_OK;
+    while (status == TERN_OK && ++s < part->end)
+        status = call(FAULTY_RUN, plan->steps[s].label);
+    own.given = NULL; /* nobody takes what a failed run gave */
+    char cause[TERN__MESSAGE_MAX];
+    snprintf(cause, sizeof cause, "%s", tern_last_error());
+    TERN_TRY(d->ops->run(d->inner, plan, code->inner, part, &own, n_done));
+    if (status != TERN_OK) {
+        *n_done = s;
+        return tern__fail(status, "%s", cause);
+    }
+    return call(FAULTY_COPY_OUT, "results");
 }
 
 static tern_status run(tern__device *d, const tern__plan *plan, tern__code *code, const tern__partition *part,
@@ -294,6 +330,11 @@ static tern_status run(tern__device *d, const tern__plan *plan, tern__code *code
 {
     *n_done = part->first;
     TERN__FAIL_IF(!code, TERN_INTERNAL, "faulty: there is no code");
+    if (code->inner) {
+        const tern_status status = run_compiled(d, plan, code, part, bindings, n_done);
+        faulty.runs += status == TERN_OK;
+        return status;
+    }
     memory *m = calloc(1, sizeof *m);
     if (!m)
         return tern__out_of_memory(sizeof *m);

@@ -1,5 +1,6 @@
 /* faulty.h - a device that fails when it is told to. It wraps the CPU, and is a device like any other: it compiles, refuses ops, and
- * has memory of its own, to which operands are copied before a partition and from which results are copied behind it. */
+ * has memory of its own, to which operands are copied before a partition and from which results are copied behind it. It also wraps
+ * other devices, whose memory and code are their own. */
 #ifndef TERN_TESTS_DEVICES_FAULTY_H
 #define TERN_TESTS_DEVICES_FAULTY_H
 
@@ -23,6 +24,7 @@ typedef struct faulty_state {
     int after, times;
     faulty_call only;    /* these calls count alone; FAULTY_CALLS: all do */
     bool lost;           /* it has been */
+    const char *inner;   /* what it wraps, from when it is made on; NULL: the CPU */
     tern__opcode refuse; /* an op that it cannot run; TERN__OP_COUNT: none */
     const char *reason;  /* why, in its words; NULL: it was told to */
     tern__opcode wrong;  /* an op whose first number it gets wrong, by `by`; TERN__OP_COUNT: none */

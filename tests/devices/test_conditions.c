@@ -365,6 +365,11 @@ TEST(threads_in_the_background)
     options.background = true;
     CHECK_OK(tern_ctx_create(&options, &ctx));
     CHECK(nice_become(2)); /* all but the caller */
+    tern_stream *stream = NULL;
+    CHECK_OK(tern_stream_create(ctx, &stream));
+    CHECK(nice_become(3));
+    tern_stream_free(stream);
+    CHECK(nice_become(2));
     tern_ctx_destroy(ctx);
 }
 

@@ -86,6 +86,7 @@ static const struct {
     {AT(copies_inputs), NULL},
     {AT(stage), NULL},
     {AT(trim), NULL},
+    {AT(lose), NULL},
     {AT(list), "it has no kernels of its own"},
     {AT(allocate), blocks},
     {AT(release), blocks},

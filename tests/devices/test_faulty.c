@@ -8,11 +8,12 @@
 #include <tern/model_convert.h>
 #include <tern/tern.h>
 
-#include "base/alloc.h"
 #include "faulty.h"
 #include "devices.h"
 #include "harness.h"
-#include "runtime/loaded.h"
+#include "runtime/context.h"
+#include "runtime/program.h"
+#include "runtime/recover.h"
 
 static tern_ctx *open_with(tern_ctx_options options)
 {
@@ -340,29 +341,155 @@ TEST(lazy_writes_happen_once_whatever_call_fails)
             }
 }
 
-/* Step 1 writes leaf 0, step 0 reads leaf 1: saved when both lie in the same place, in whichever run that is. */
-TEST(leaves_that_move_are_looked_at_again)
+/* ---- states behind a run that failed ---- */
+
+/* Ways to write a state f32[2,CAPACITY,3] that nothing reads before. */
+typedef enum writer { WHOLE, ROWS, SLICE, ROWS_LATE, WRITERS } writer;
+
+enum { CAPACITY = 50, STATE_NUMBERS = 2 * CAPACITY * 3, ROW_BYTES = 3 * sizeof(float) };
+
+/* Inputs: x f32[2,3] and at i32[2]; `state` NULL: one of the program's own. A step behind the write gives something to fail. */
+static tern_status compile_writer(tern_ctx *ctx, writer which, tern_tensor *state, tern_program **out)
 {
-    char first[16], second[16];
-    void *apart[2] = {first, second},
-         *together[2] = {first, first + 8}, *const * runs[4] = {apart, together, together, apart};
-    tern__span from = {.space = TERN__SPACE_LEAF, .index = 1, .high = 8},
-               to = {.space = TERN__SPACE_LEAF, .index = 0, .high = 16, .step = 1};
-    const char *at[2] = {NULL, NULL};
-    tern__hazards h = {.reads = {.items = &from, .n = 1},
-                       .writes = {.items = &to, .n = 1},
-                       .leaves = (uint32_t[]){0, 1},
-                       .at = at,
-                       .n_leaves = 2};
-    for (int i = 0; i < 4; i++) {
-        tern__saved saved = {0};
-        const tern__bindings bindings = {.leaves = runs[i]};
-        CHECK_OK(tern__save_hazards(&saved, &h, &bindings));
-        CHECK_EQ(saved.n, runs[i] == together);
-        CHECK_EQ(saved.bytes, runs[i] == together ? 16 : 0);
-        tern__saved_free(&saved);
+    tern_status status = TERN_OK;
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = tern_input(ctx, "x", TERN_F32, 2, (int64_t[]){2, 3});
+        tern_tensor *at = tern_input(ctx, "at", TERN_I32, 1, (int64_t[]){2});
+        tern_tensor *late = tern_abs(at); /* known when it has been computed */
+        tern_tensor *slab = tern_reshape(x, 3, (int64_t[]){2, 1, 3});
+        tern_tensor *start = tern_from_data(ctx, TERN_I64, 1, (int64_t[]){3}, (int64_t[]){0, 7, 0});
+        tern_tensor *y = which == WHOLE   ? tern_overwrite(state, slab)
+                         : which == ROWS  ? tern_write_rows(state, x, at, at)
+                         : which == SLICE ? tern_write_slice(state, slab, start)
+                                          : tern_write_rows(state, x, late, late);
+        y = tern_exp(y);
+        status = tern_compile(ctx, 1, &y, NULL, NULL, out);
     }
-    tern__free(h.met.items);
+    return status;
+}
+
+/* Runs one on the memory of a tensor; `out` has what that holds afterwards. */
+static tern_status write_once(tern_ctx *ctx, writer which, float out[STATE_NUMBERS])
+{
+    tern_program *program = NULL;
+    tern_exec *exec = NULL;
+    for (int i = 0; i < STATE_NUMBERS; i++)
+        out[i] = (float)i / 8;
+    tern_tensor *state = tern_from_data(ctx, TERN_F32, 3, (int64_t[]){2, CAPACITY, 3}, out), *y = NULL;
+    tern_tensor *in[2] = {tern_from_data(ctx, TERN_F32, 2, (int64_t[]){2, 3}, (float[]){9, 8, 7, 6, 5, 4}),
+                          tern_from_data(ctx, TERN_I32, 1, (int64_t[]){2}, (int32_t[]){1, 0})};
+    tern_status status = compile_writer(ctx, which, state, &program);
+    if (status == TERN_OK)
+        status = tern_exec_create_in_place(ctx, program, &exec);
+    if (status == TERN_OK)
+        status = tern_exec_run(exec, which == WHOLE || which == SLICE ? 1 : 2, in, 1, &y);
+    faulty.lost = false;
+    faulty.status = TERN_OK; /* the error has been; looking at the state is no part of it */
+    memcpy(out, tern_data_f32(state), STATE_NUMBERS * sizeof *out);
+    tern_exec_free(exec);
+    tern_program_free(program);
+    return status;
+}
+
+/* What the device wrote before it failed is undone: the state is as before, or as behind the whole run. */
+static void check_state(const char *inner, writer which, bool fallback, faulty_call call, int after,
+                        int times, const float *before, const float *written, int *errors)
+{
+    float got[STATE_NUMBERS];
+    faulty_reset();
+    faulty.inner = inner;
+    tern_ctx *ctx = open_context(fallback);
+    CHECK(ctx != NULL);
+    faulty_fail(call, after, times, TERN_IO);
+    const tern_status status = write_once(ctx, which, got);
+    *errors += status != TERN_OK;
+    if (memcmp(got, status == TERN_OK ? written : before, sizeof got) != 0)
+        harness_fail(__FILE__, __LINE__, "writer %d, kind %d, after %d, %d times: %s, and the state is torn",
+                     (int)which, (int)call, after, times, tern_status_name(status));
+    tern_ctx_destroy(ctx);
+}
+
+static void fail_writers(const char *inner)
+{
+    float before[STATE_NUMBERS], written[STATE_NUMBERS];
+    int errors = 0;
+    for (int i = 0; i < STATE_NUMBERS; i++)
+        before[i] = (float)i / 8;
+    for (int which = 0; which < WRITERS; which++) {
+        tern_ctx *cpu = NULL;
+        CHECK_OK(tern_ctx_create(NULL, &cpu));
+        CHECK_OK(write_once(cpu, (writer)which, written));
+        tern_ctx_destroy(cpu);
+        CHECK(memcmp(before, written, sizeof before) != 0);
+        for (int fallback = 0; fallback < 2; fallback++)
+            for (int after = 0; after < 4; after++)
+                for (int times = 1; times < 4; times += 2) {
+                    check_state(inner, (writer)which, fallback != 0, FAULTY_COPY_OUT, after, times, before,
+                                written, &errors);
+                    check_state(inner, (writer)which, fallback != 0, FAULTY_RUN, after, times, before,
+                                written, &errors);
+                }
+    }
+    CHECK(errors >= 2 * WRITERS); /* three times is an error without fallback, and nothing else is */
+}
+
+TEST(a_failed_run_leaves_states_as_they_were)
+{
+    fail_writers(NULL);
+}
+
+TEST(a_failed_run_on_opencl_leaves_states_as_they_were)
+{
+    NEEDS_DEVICE("opencl");
+    fail_writers("opencl");
+}
+
+TEST(a_failed_run_on_mlx_leaves_states_as_they_were)
+{
+    NEEDS_DEVICE("mlx");
+    fail_writers("mlx");
+}
+
+/* As many bytes are copied as are written, not those of the state that they lie in; all of it where nobody knows yet which those are. */
+TEST(what_is_saved_is_what_is_written)
+{
+    static const size_t bytes[WRITERS] = {[WHOLE] = STATE_NUMBERS * sizeof(float),
+                                          [ROWS] = 2 * ROW_BYTES,
+                                          [SLICE] = 2 * ROW_BYTES,
+                                          [ROWS_LATE] = STATE_NUMBERS * sizeof(float)};
+    static float memory[3][STATE_NUMBERS];
+    for (int which = 0; which < WRITERS; which++) {
+        faulty_reset();
+        tern_ctx *ctx = open_context(false);
+        CHECK(ctx != NULL);
+        tern_program *program = NULL;
+        tern__loaded *loaded = NULL;
+        CHECK_OK(compile_writer(ctx, (writer)which, tern_zeros(ctx, TERN_F32, 3, (int64_t[]){2, CAPACITY, 3}),
+                                &program));
+        const tern_graph *graph = &program->compiled->graph;
+        void *leaves[8];
+        CHECK(graph->n_leaves <= 8);
+        CHECK_OK(tern__loaded_make(ctx, &program->compiled->plan, graph, &loaded));
+        for (int together = 0; together < 2; together++) {
+            const tern__bindings bindings = {.leaves = leaves};
+            tern__saved saved = {0};
+            for (uint32_t i = 0; i < graph->n_leaves; i++) {
+                const tern_dtype dtype = graph->values[graph->nodes[graph->leaves[i].node].out].type.dtype;
+                const bool places = dtype == TERN_I32 || dtype == TERN_I64; /* all 0 */
+                leaves[i] = graph->leaves[i].storage ? graph->leaves[i].storage->host
+                            : places && !together    ? memory[1]
+                            : places || graph->nodes[graph->leaves[i].node].op == TERN__OP_state ? memory[0]
+                                                                                                 : memory[2];
+            }
+            CHECK_OK(tern__save_hazards(&saved, loaded->plan, &loaded->hazards[0], &bindings));
+            /* A write that changes what places are read from: they are not known before. */
+            CHECK_EQ(saved.bytes, together ? bytes[WHOLE] : bytes[which]);
+            tern__saved_free(&saved);
+        }
+        tern__loaded_free(ctx->device_ops, ctx->device, loaded);
+        tern_program_free(program);
+        tern_ctx_destroy(ctx);
+    }
 }
 
 /* Kernels of the CPU that need scratch and share their work, behind an arena that has something in it. */
@@ -409,6 +536,67 @@ TEST(bad_data_are_no_failure_of_the_device)
     tern_ctx_get_stats(ctx, &stats);
     CHECK(stats.device_failures == 0 && stats.device_moves == 0 && !tern_ctx_device_error(ctx, NULL));
     tern_ctx_destroy(ctx);
+}
+
+/* ---- devices with code of their own ---- */
+
+/* The story on a wrapped device, which fails `times` times behind `after` calls of a kind, against the same without failures: neither
+ * differs from the CPU by more than rounding. Returns the errors. */
+static int tell_wrapped(const char *inner, faulty_call which, int after, int times, tern_status status,
+                        bool fallback, tern_ctx_stats *stats)
+{
+    float want[STORY_NUMBERS] = {0}, got[STORY_NUMBERS] = {0};
+    tern_ctx *cpu = NULL;
+    faulty_reset();
+    faulty.inner = inner;
+    if (tern_ctx_create(NULL, &cpu) == TERN_OK)
+        tell_story(cpu, want);
+    tern_ctx_destroy(cpu);
+    tern_ctx *ctx = open_context(fallback);
+    faulty_fail(which, after, times, status);
+    const int errors = ctx ? tell_story(ctx, got) : -1;
+    if (faulty.failed == 0)
+        harness_fail(__FILE__, __LINE__, "%s: call %d of kind %d never came", inner, after, (int)which);
+    for (int i = 0; i < STORY_NUMBERS; i++)
+        if (!(fabs((double)(got[i] - want[i])) <= 1e-5 * fmax(1, fabs((double)want[i]))))
+            harness_fail(__FILE__, __LINE__, "%s: kind %d, %s: number %d is %g, not %g", inner, (int)which,
+                         tern_status_name(status), i, (double)got[i], (double)want[i]);
+    tern_ctx_get_stats(ctx, stats);
+    tern_ctx_destroy(ctx);
+    if (faulty.codes != 0)
+        harness_fail(__FILE__, __LINE__, "%s: %d codes are held", inner, faulty.codes);
+    return errors;
+}
+
+/* A failed compile, a failed run, a lost device: retried, told, taken over. */
+static void recover_wrapped(const char *inner)
+{
+    NEEDS_DEVICE(inner);
+    static const struct {
+        faulty_call call;
+        int after;
+    } points[] = {{FAULTY_COMPILE, 0}, {FAULTY_RUN, 0}, {FAULTY_RUN, 4}, {FAULTY_COPY_OUT, 1}};
+    tern_ctx_stats stats;
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+        CHECK_EQ(tell_wrapped(inner, points[i].call, points[i].after, 1, TERN_IO, false, &stats), 0);
+        CHECK(stats.device_retries == 1 && stats.device_moves == 0 && stats.fallback_steps == 0);
+        const int compile = points[i].call == FAULTY_COMPILE; /* then it is the exec that is made again */
+        CHECK_EQ(tell_wrapped(inner, points[i].call, points[i].after, 3, TERN_IO, false, &stats), !compile);
+        CHECK_EQ(tell_wrapped(inner, points[i].call, points[i].after, 3, TERN_IO, true, &stats), 0);
+        CHECK(stats.device_moves == 1 && stats.fallback_steps > 0);
+        CHECK_EQ(tell_wrapped(inner, points[i].call, points[i].after, 1, TERN_UNAVAILABLE, true, &stats), 0);
+        CHECK(stats.device_moves == 1 && stats.fallback_steps > 0);
+    }
+}
+
+TEST(failures_on_opencl)
+{
+    recover_wrapped("opencl");
+}
+
+TEST(failures_on_mlx)
+{
+    recover_wrapped("mlx");
 }
 
 /* ---- checking ---- */

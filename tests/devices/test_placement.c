@@ -7,6 +7,7 @@
 
 #include <tern/tern.h>
 
+#include "base/status.h"
 #include "faulty.h"
 #include "devices.h"
 #include "harness.h"
@@ -376,6 +377,156 @@ TEST(figures_belong_to_a_driver)
     info.driver = "another";
     CHECK(!tern__calibration_load(ctx->tuning, "faulty", &info, &costs));
     tern_ctx_destroy(ctx);
+}
+
+/* ---- devices that are lost ---- */
+
+/* A second device to choose: the first without its failures, and with one of its own. */
+static const tern__device_ops *model;
+static tern__device_ops steady;
+static bool steady_fails;
+
+static const tern__target *steady_target(const tern__device *device)
+{
+    static tern__target target; /* of the one context at a time */
+    target = *model->target(device);
+    target.name = "steady";
+    return &target;
+}
+
+static tern_status run_steadily(tern__device *device, const tern__plan *plan, tern__code *code,
+                                const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done)
+{
+    const faulty_state told = faulty;
+    if (steady_fails)
+        return tern__fail(TERN_UNAVAILABLE, "it is gone too");
+    faulty.status = TERN_OK;
+    faulty.lost = false;
+    const tern_status status = model->run(device, plan, code, part, bindings, n_done);
+    faulty = told;
+    return status;
+}
+
+static tern_status compile_steadily(tern__device *device, const tern__plan *plan, tern__code **out)
+{
+    const faulty_state told = faulty;
+    faulty.status = TERN_OK;
+    faulty.lost = false;
+    const tern_status status = model->compile(device, plan, out);
+    faulty.status = told.status;
+    faulty.lost = told.lost;
+    return status;
+}
+
+/* The CPU, the faulty device, which is the fastest, and the steady one. */
+static tern_ctx *open_three(const char *name)
+{
+    figures second = fast;
+    second.step = second.product = 5000;
+    if (!steady.name && tern__device_find("faulty", &model) == TERN_OK) {
+        steady = *model;
+        steady.name = "steady";
+        steady.target = steady_target;
+        steady.run = run_steadily;
+        steady.compile = compile_steadily;
+        if (!tern__device_add(&steady))
+            return NULL;
+    }
+    steady_fails = false;
+    tern_ctx *ctx = open_context("cpu", name);
+    if (ctx)
+        plant(ctx, "steady", &second);
+    tern_ctx_destroy(ctx);
+    return open_planted(name, &slow, &fast);
+}
+
+static double metric_of(tern_metrics *metrics, tern_metric metric)
+{
+    tern_metric_value v = {.value = -1};
+    return tern_metrics_value(metrics, 0, metric, &v) == TERN_OK ? v.value : -1;
+}
+
+/* One run, of which devices run `steps` steps; its result is that of the first, in `want`. */
+static void run_three(tern_ctx *ctx, const tern_program *program, tern_tensor *x, float want[4 * N],
+                      bool first, uint64_t steps)
+{
+    tern_exec *exec = NULL;
+    tern_tensor *y = NULL;
+    tern_ctx_stats before, stats;
+    tern_ctx_get_stats(ctx, &before);
+    CHECK_OK(tern_exec_create(ctx, program, &exec));
+    CHECK_OK(tern_exec_run(exec, 1, &x, 1, &y));
+    if (first)
+        memcpy(want, tern_data_f32(y), 4 * N * sizeof(float));
+    CHECK(memcmp(want, tern_data_f32(y), 4 * N * sizeof(float)) == 0);
+    tern_exec_free(exec);
+    tern_ctx_get_stats(ctx, &stats);
+    CHECK_EQ(stats.device_steps - before.device_steps, steps);
+}
+
+/* Of several devices one is lost: it is named, what it was to run is counted as the CPU's, and the others go on. */
+TEST(devices_are_lost_one_by_one)
+{
+    NEEDS_STORE();
+    float want[4 * N];
+    heard log = {0};
+    tern_ctx *ctx = open_three("lost.db");
+    CHECK(ctx != NULL);
+    tern_program *first = compile_three(ctx), *second, *third;
+    tern_tensor *x = tern_randn(ctx, TERN_F32, 2, (int64_t[]){4, N}, 3);
+    tern_ctx_stats stats;
+    tern_device_error error;
+    tern_metrics *metrics = NULL;
+    tern_metrics_span *span = NULL;
+    CHECK(first != NULL);
+    CHECK_STR(places(first), "faulty 3");
+    CHECK_OK(tern_eval(x));
+    run_three(ctx, first, x, want, true, 3);
+    CHECK_OK(tern_metrics_create(NULL, &metrics));
+    CHECK_OK(tern_metrics_start(metrics, &(tern_operation){.name = "w", .ctx = ctx}, &span));
+
+    faulty_fail(FAULTY_RUN, 1, 1, TERN_UNAVAILABLE);
+    tern_log_set(TERN_LOG_WARN, log_listen, &log);
+    run_three(ctx, first, x, want, false, 0);
+    tern_log_set(TERN_LOG_WARN, NULL, NULL);
+    CHECK(tern_ctx_device_error(ctx, &error) && error.taken_over);
+    CHECK_STR(error.device, "faulty");
+    CHECK(strstr(log.last, "device 'faulty' is lost: the CPU runs what was compiled for it") != NULL);
+    tern_ctx_get_stats(ctx, &stats);
+    CHECK_EQ(stats.fallback_steps, 3);
+    CHECK(stats.device_moves == 1 && stats.device_failures == 1);
+
+    second = compile_three(ctx);
+    CHECK(second != NULL);
+    CHECK_STR(places(second), "steady 3");
+    run_three(ctx, second, x, want, false, 3);
+    run_three(ctx, first, x, want, false, 0); /* nobody asks the lost one again */
+    tern_ctx_get_stats(ctx, &stats);
+    CHECK(stats.fallback_steps == 6 && stats.device_failures == 1);
+
+    steady_fails = true;
+    tern_log_set(TERN_LOG_WARN, log_listen, &log);
+    run_three(ctx, second, x, want, false, 0);
+    tern_log_set(TERN_LOG_WARN, NULL, NULL);
+    CHECK_STR(log.last, "device 'steady' is lost: everything runs on the CPU from now on");
+    CHECK(tern_ctx_device_error(ctx, &error));
+    CHECK_STR(error.device, "steady");
+    third = compile_three(ctx);
+    CHECK(third != NULL);
+    CHECK_STR(places(third), "cpu 3");
+    run_three(ctx, third, x, want, false, 0);
+
+    CHECK_OK(tern_metrics_stop(span, TERN_OK));
+    CHECK_NEAR(metric_of(metrics, TERN_METRIC_DEVICE_FAILURES), 2, 0);
+    CHECK_NEAR(metric_of(metrics, TERN_METRIC_DEVICE_RETRIES), 0, 0);
+    CHECK_NEAR(metric_of(metrics, TERN_METRIC_DEVICE_MOVES), 2, 0);
+    CHECK_NEAR(metric_of(metrics, TERN_METRIC_FALLBACK_STEPS), 9, 0);
+    tern_metrics_free(metrics);
+    tern_program_free(first);
+    tern_program_free(second);
+    tern_program_free(third);
+    tern_ctx_destroy(ctx);
+    CHECK_EQ(faulty.codes, 0);
 }
 
 /* ---- measuring ---- */
