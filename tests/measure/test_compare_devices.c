@@ -304,7 +304,8 @@ TEST(a_model_is_measured)
         CHECK_OK(tern_device_comparison_text(c, 0, &said));
         CHECK_STR(said.device, "opencl");
         CHECK_STR(said.error, "");
-        CHECK(said.parts ? said.margin <= 2 * said.difference : said.tokens == 24);
+        CHECK(!said.wrong && (said.parts || said.tokens == 24));
+        CHECK(said.difference <= said.bound);
     }
     CHECK_STATUS(tern_device_comparison_text(c, o.n_devices - 1, &said), TERN_OUT_OF_RANGE);
     tern_device_advice advice;
@@ -367,25 +368,71 @@ TEST(a_logit_that_is_no_number_stays_in_the_difference)
     CHECK(isnan(t.difference));
 }
 
-/* Logits that differ by less than the choice's lead, then by more. */
+/* `n` tokens at which both would choose 1, and logits differ by `apart`. */
+static void agree(int n, float apart, tern_device_text *t)
+{
+    const float cpu[3] = {10, 30, 20}, gpu[3] = {10, 30 - apart, 20};
+    *t = (tern_device_text){.margin = NAN};
+    for (int i = 0; i < n; i++)
+        tern__text_look(3, cpu, gpu, t);
+}
+
+/* Logits that differ by less than the choice's lead, then by more: by as little as rounding moves them. */
 TEST(texts_part_where_choices_do)
 {
-    static const float cpu[2][3] = {{1, 3, 2}, {1, 2, 2.25F}}, gpu[2][3] = {{1, 2.75F, 2}, {1, 2.5F, 2.25F}};
-    tern_device_text t = {.margin = NAN};
+    static const float cpu[3] = {10, 20, 20.25F}, gpu[3] = {10, 20.25F, 20.125F};
+    tern_device_text t;
     char words[320];
-    tern__text_look(3, cpu[0], gpu[0], &t);
-    CHECK(t.tokens == 1 && !t.parts);
+    agree(1, 0.25F, &t);
+    CHECK(t.tokens == 1 && !t.parts && !t.wrong);
     CHECK_NEAR(t.difference, 0.25, 0);
     CHECK_STR(tern_device_text_words(&t, "cpu", words, sizeof words),
               "the same 1 tokens as cpu; logits differ by 0.25 at most");
-    tern__text_look(3, cpu[1], gpu[1], &t);
-    CHECK(t.tokens == 1 && t.parts && t.chosen == 2 && t.other == 1);
+    tern__text_look(3, cpu, gpu, &t);
+    CHECK(t.tokens == 1 && t.parts && t.chosen == 2 && t.other == 1 && !t.wrong);
     CHECK_NEAR(t.margin, 0.25, 0);
-    CHECK_NEAR(t.difference, 0.5, 0);
-    CHECK(strstr(tern_device_text_words(&t, "cpu", words, sizeof words), "cpu prefers token 2 to 1 by 0.25"));
-    CHECK(strstr(words, "a near tie") != NULL);
-    t.difference = 0.01;
-    CHECK(strstr(tern_device_text_words(&t, "cpu", words, sizeof words), "more than rounding explains"));
+    CHECK_NEAR(t.difference, 0.25, 0);
+    CHECK_STR(
+        tern_device_text_words(&t, "cpu", words, sizeof words),
+        "the same 1 tokens as cpu, then they part: cpu prefers token 2 to 1 by 0.25; logits differ by up "
+        "to 0.25: a near tie, rounding decides");
+}
+
+/* Whatever a device says, the difference of its logits is no measure of what rounding does to them. */
+TEST(garbage_is_an_error_of_a_device)
+{
+    static const float cpu[3] = {100, 0, 0}, garbage[3] = {-50, 70, 0}, scaled[3] = {200, 0, 0},
+                       nothing[3] = {NAN, NAN, NAN};
+    const float *const wrong[] = {garbage, scaled, nothing};
+    char words[320];
+    for (int known = 0; known < 20; known += 10) /* tokens that were right before */
+        for (int i = 0; i < 3; i++) {
+            tern_device_text t;
+            agree(known, 0.001F, &t);
+            tern__text_look(3, cpu, wrong[i], &t);
+            CHECK(t.wrong);
+            tern_device_text_words(&t, "cpu", words, sizeof words);
+            CHECK(strstr(words, ": an error of a device, rounding moves them by 12 at most") != NULL);
+            CHECK(strstr(words, "near tie") == NULL);
+            tern__text_look(3, cpu, cpu, &t); /* what follows does not hide it */
+            CHECK(t.wrong);
+        }
+}
+
+/* A lead that is small beside the logits, but not beside what rounding did to all tokens before. */
+TEST(what_was_known_before_they_part_counts)
+{
+    static const float cpu[3] = {10, 21, 20}, gpu[3] = {10, 20, 20.5F};
+    tern_device_text t;
+    agree(20, 0.5F, &t); /* moves logits by as much */
+    tern__text_look(3, cpu, gpu, &t);
+    CHECK(t.parts && !t.wrong);
+    agree(20, 0.001F, &t);
+    tern__text_look(3, cpu, gpu, &t);
+    CHECK(t.parts && t.wrong);
+    agree(2, 0.001F, &t); /* too few to know */
+    tern__text_look(3, cpu, gpu, &t);
+    CHECK(t.parts && !t.wrong);
 }
 
 TEST(reports_have_the_section)
@@ -395,7 +442,9 @@ TEST(reports_have_the_section)
     tern_report *r = NULL;
     CHECK(c != NULL);
     tern_device_text said = {
-        .device = "gpu", .tokens = 7, .parts = true, .chosen = 4, .margin = 1, .difference = 1};
+        .device = "gpu", .tokens = 7, .parts = true, .chosen = 4, .margin = 1, .difference = 1, .bound = 2};
+    CHECK_OK(tern_device_comparison_add_text(c, &said));
+    said.wrong = true;
     CHECK_OK(tern_device_comparison_add_text(c, &said));
     CHECK_OK(tern_device_comparison_json(c, &json));
     CHECK_OK(tern_report_create(NULL, &r));
@@ -410,6 +459,8 @@ TEST(reports_have_the_section)
     CHECK_OK(tern_report_write(r, TERN_REPORT_TEXT, 1, (const char *[]){"devices"}, &text));
     CHECK(strstr(text, "for large arrays: gpu") && strstr(text, "for small steps: cpu"));
     CHECK(strstr(text, "gpu: the same 7 tokens as cpu, then they part") != NULL);
+    CHECK(strstr(text, "a near tie") &&
+          strstr(text, "an error of a device, rounding moves them by 2 at most"));
     tern_string_free(text);
     CHECK_OK(tern_report_write(r, TERN_REPORT_HTML, 1, (const char *[]){"devices"}, &text));
     CHECK(strstr(text, "id=\"devices\"") && strstr(text, "Time as a ratio to that of cpu"));

@@ -384,6 +384,8 @@ static void add_text(const tern_device_text *t, const char *base, tern__strbuf *
     }
     tern__member_number(to, "margin", t->margin, &first);
     tern__member_number(to, "difference", t->difference, &first);
+    tern__member_number(to, "bound", t->bound, &first);
+    tern__member_bool(to, "wrong", t->wrong, &first);
     tern__member_string(to, "error", t->error, &first);
     tern__member_string(to, "words", tern_device_text_words(t, base, words, sizeof words), &first);
     tern__strbuf_add(to, "}");
