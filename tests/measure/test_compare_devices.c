@@ -150,17 +150,22 @@ TEST(crossovers_follow_the_times)
     tern_device_comparison_free(c);
 }
 
-/* Faster medians whose intervals meet the others' are no crossover; and where the next smaller size is in doubt, it begins at the
- * measured one. */
+/* Where the next smaller size is in doubt, whichever median is the lower one, a crossover is where it was measured; else between both. */
 TEST(crossovers_need_intervals_that_do_not_meet)
 {
-    tern_device_comparison *c = NULL;
-    tern_device_crossover x;
-    CHECK_OK(tern_device_comparison_create(&c));
-    for (int i = 0; i < 2; i++)
-        for (int gpu = 0; gpu < 2; gpu++) {
-            const double us = gpu ? 8 : 10, wide = i == 0 ? 5 : 0.1;
-            tern_device_time row = {.size = i == 0 ? 100 : 1000,
+    static const struct {
+        double gpu, wide; /* us at 100 elements, where the CPU takes 10, to both sides */
+        bool between;
+    } small[] = {{8, 5, false}, {10.2, 1, false}, {10.2, 0.15, false}, {10.2, 0.01, true}, {20, 1, true}};
+    for (size_t k = 0; k < sizeof small / sizeof *small; k++) {
+        tern_device_comparison *c = NULL;
+        tern_device_crossover x;
+        CHECK_OK(tern_device_comparison_create(&c));
+        for (int i = 0; i < 4; i++) {
+            const bool gpu = i % 2 != 0, large = i >= 2;
+            const double us = large ? (gpu ? 1000 : 10000) : gpu ? small[k].gpu : 10;
+            const double wide = large ? 1 : small[k].wide;
+            tern_device_time row = {.size = large ? 100000 : 100,
                                     .use = TERN_DEVICE_USE_ARRAYS,
                                     .median_us = us,
                                     .low_us = us - wide,
@@ -168,13 +173,17 @@ TEST(crossovers_need_intervals_that_do_not_meet)
                                     .samples = 9};
             snprintf(row.device, sizeof row.device, "%s", gpu ? "gpu" : "cpu");
             snprintf(row.op, sizeof row.op, "add");
-            snprintf(row.shape, sizeof row.shape, "%d", i);
+            snprintf(row.shape, sizeof row.shape, "%d", large);
             CHECK_OK(tern_device_comparison_add(c, &row));
         }
-    CHECK_OK(tern_device_comparison_crossover(c, 0, &x));
-    CHECK(x.any && !x.always);
-    CHECK_NEAR(x.size, 1000, 1e-9);
-    tern_device_comparison_free(c);
+        CHECK_OK(tern_device_comparison_crossover(c, 0, &x));
+        CHECK(x.any && !x.always);
+        if (small[k].between)
+            CHECK(x.size > 100 && x.size < 99999);
+        else
+            CHECK_NEAR(x.size, 100000, 1e-6);
+        tern_device_comparison_free(c);
+    }
 }
 
 /* A device that cannot run a case is not recommended for its use, however fast it is otherwise. */
