@@ -7,6 +7,7 @@
 #include <tern/tern.h>
 
 #include "../devices/devices.h"
+#include "base/status.h"
 #include "harness.h"
 #include "measure/compare/compare_devices.h"
 
@@ -263,6 +264,110 @@ TEST(the_cpu_is_measured)
     }
     CHECK_EQ(n, 3);
     tern_device_comparison_free(c);
+}
+
+/* ---- devices that fail ---- */
+
+/* The CPU under another name, which fails at gelu after some runs of it, or cannot even be opened. */
+static tern__device_ops broken;
+static int runs_left;
+static bool is_gone;
+
+static tern_status run_brokenly(tern__device *device, const tern__plan *plan, tern__code *code,
+                                const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done)
+{
+    for (uint32_t s = part->first; s < part->end; s++)
+        if (plan->steps[s].op == TERN__OP_gelu && runs_left-- <= 0)
+            return tern__fail(TERN_INTERNAL, "its driver says -5");
+    return tern__device_at(0)->run(device, plan, code, part, bindings, n_done);
+}
+
+static tern_status create_or_not(const tern__device_options *options, tern__device **out)
+{
+    return is_gone ? tern__fail(TERN_UNAVAILABLE, "its driver is gone")
+                   : tern__device_at(0)->create(options, out);
+}
+
+static void describe_broken(tern__isa_cap cap, tern_device_info *out)
+{
+    tern__device_at(0)->describe(cap, out);
+    out->name = "broken";
+}
+
+static void add_broken(int runs, bool gone)
+{
+    runs_left = runs;
+    is_gone = gone;
+    if (broken.name)
+        return;
+    broken = *tern__device_at(0);
+    broken.name = "broken";
+    broken.describe = describe_broken;
+    broken.create = create_or_not;
+    broken.run = run_brokenly;
+    CHECK(tern__device_add(&broken));
+}
+
+/* Whenever a device fails, when it is checked, timed or opened: its rows say so, and everybody else is measured. */
+TEST(a_failure_is_a_row)
+{
+    static const char *const devices[] = {"broken", "cpu"}, *const ops[] = {"add", "gelu"};
+    static const int runs[] = {0, 1, 20, 0};
+    for (int k = 0; k < 4; k++) {
+        const bool gone = k == 3;
+        const tern_device_compare_options o = {.n_devices = 2,
+                                               .devices = devices,
+                                               .n_ops = 2,
+                                               .ops = ops,
+                                               .threads = 1,
+                                               .rounds = 3,
+                                               .budget_s = 0.001};
+        tern_device_comparison *c = NULL;
+        tern_device_time row;
+        int failed = 0, timed = 0;
+        add_broken(runs[k], gone);
+        CHECK_OK(tern_devices_compare(&o, &c));
+        for (int i = 0; tern_device_comparison_time(c, i, &row) == TERN_OK; i++) {
+            const bool fails = strcmp(row.device, "broken") == 0 && (gone || strcmp(row.op, "gelu") == 0);
+            CHECK(row.size > 0);
+            CHECK((row.error[0] != '\0') == fails && (row.samples == 0) == fails);
+            CHECK(!fails || strstr(row.error, gone ? "its driver is gone" : "its driver says -5"));
+            failed += fails;
+            timed += !fails;
+        }
+        CHECK(gone ? failed == 6 && timed == 6 : failed == 3 && timed == 9);
+        tern_device_comparison_free(c);
+    }
+}
+
+/* A model on a device that fails has rows that say why; and what the CPU said in its place is not told as its text. */
+TEST(a_failure_with_a_model_is_a_row)
+{
+    static const char *const devices[] = {"cpu", "broken"};
+    char path[4096];
+    const char *source = getenv("TERN_SOURCE_DIR");
+    tern_device_comparison *c = NULL;
+    tern_device_time row;
+    tern_device_text said;
+    const tern_device_compare_options o = {
+        .n_devices = 2, .devices = devices, .threads = 1, .rounds = 1, .model = path, .tokens = 2};
+    snprintf(path, sizeof path, "%s/models/shakespeare.gguf", source ? source : ".");
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        SKIP("models/shakespeare.gguf is not there");
+    fclose(file);
+    add_broken(0, true);
+    CHECK_OK(tern_devices_compare(&o, &c));
+    for (int i = 0; i < 4; i++) {
+        CHECK_OK(tern_device_comparison_time(c, i, &row));
+        CHECK_STR(row.device, devices[i % 2]);
+        CHECK(i % 2 ? row.samples == 0 && strstr(row.error, "its driver is gone") : row.samples > 0);
+    }
+    CHECK_OK(tern_device_comparison_text(c, 0, &said));
+    CHECK(strstr(said.error, "its driver is gone") && said.tokens == 0);
+    tern_device_comparison_free(c);
+    snprintf(path, sizeof path, "there is no such file");
+    CHECK_STATUS(tern_devices_compare(&o, &c), TERN_NOT_FOUND); /* which is no device's failure */
 }
 
 /* All of the cases compute what the reference does, with data that are not zeros: none of the CPU's rows has an error. */

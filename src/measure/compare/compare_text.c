@@ -135,6 +135,15 @@ static tern_status read_along(const tern__text_question *q, reader *first, reade
     return TERN_OK;
 }
 
+/* A device that failed said nothing: that was the CPU, which took over. */
+static tern_status check_who_spoke(const reader *r)
+{
+    tern_device_error e;
+    TERN__FAIL_IF(tern_ctx_device_error(r->ctx, &e) && e.taken_over, TERN_UNAVAILABLE,
+                  "the CPU took over: %s of %s failed: %.80s", e.doing, e.op, e.cause);
+    return TERN_OK;
+}
+
 tern_status tern__compare_text(const tern__text_question *q, const char *device, tern_device_text *out)
 {
     reader first = {0}, other = {0};
@@ -145,6 +154,8 @@ tern_status tern__compare_text(const tern__text_question *q, const char *device,
         status = open_reader(q, device, &other);
     if (status == TERN_OK)
         status = read_along(q, &first, &other, out);
+    if (status == TERN_OK)
+        status = check_who_spoke(&other);
     if (status != TERN_OK && status != TERN_CANCELLED) {
         snprintf(out->error, sizeof out->error, "%s", tern_last_error());
         status = TERN_OK;
