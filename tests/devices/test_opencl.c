@@ -177,6 +177,31 @@ TEST(drivers_are_told_apart_by_all_they_say)
     }
 }
 
+/* A compiler's first error is in the message, however much it says, and says before. */
+TEST(a_kernel_that_does_not_compile_says_why)
+{
+    NEEDS_OPENCL();
+    static const char source[] =
+        "kernel void k(global float *x)\n"
+        "{\n"
+        "    x[0] = first_mistake + 1;\n"
+        "    x[1] = another_mistake_which_makes_what_the_compiler_says_longer + 1;\n"
+        "    x[2] = a_third_mistake_which_makes_what_the_compiler_says_longer + 1;\n"
+        "    x[3] = a_fourth_mistake_which_makes_what_the_compiler_says_longer + 1;\n"
+        "}\n";
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    cl_program program = NULL;
+    options.device = "opencl";
+    options.kernels = "off";
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    CHECK_STATUS(tern__ocl_build(ctx->device, "wrong", source, &program), TERN_INTERNAL);
+    CHECK(strstr(tern_last_error(), "opencl: kernel wrong does not compile (error -11): ") != NULL);
+    CHECK(strstr(tern_last_error(), "first_mistake") != NULL);
+    CHECK(program == NULL);
+    tern_ctx_destroy(ctx);
+}
+
 /* ---- bad data ---- */
 
 TEST(an_index_out_of_range_is_said)

@@ -114,6 +114,31 @@ static void write_program(tern__device *d, uint64_t key, cl_program program)
 
 /* ---- building ---- */
 
+/* What the compiler says, from its first error on: what stands before (notes, warnings) would take the message's place. */
+static tern_status fail_build(tern__device *d, const char *name, cl_program program, cl_int error)
+{
+    size_t bytes = 0;
+    char *log = NULL;
+    if (d->cl->GetProgramBuildInfo(program, d->cl->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes) ==
+        CL_SUCCESS)
+        log = tern__alloc_zero(bytes + 1, 1);
+    if (log && d->cl->GetProgramBuildInfo(program, d->cl->device, CL_PROGRAM_BUILD_LOG, bytes, log, NULL) !=
+                   CL_SUCCESS)
+        log[0] = '\0';
+    const char *first = log ? strstr(log, "error") : NULL;
+    while (first && first > log && first[-1] != '\n')
+        first--;
+    for (size_t n = log ? strlen(log) : 0; n > 0 && isspace((unsigned char)log[n - 1]); n--)
+        log[n - 1] = '\0';
+    const tern_status status =
+        tern__fail(TERN_INTERNAL, "opencl: kernel %s does not compile (error %d): %s", name, error,
+                   first           ? first
+                   : log && log[0] ? log
+                                   : "the driver says no more");
+    tern__free(log);
+    return status;
+}
+
 static tern_status compile(tern__device *d, const char *name, const char *source, cl_program *out)
 {
     cl_int error = CL_SUCCESS;
@@ -122,13 +147,9 @@ static tern_status compile(tern__device *d, const char *name, const char *source
         return tern__ocl_fail(d, name, error);
     error = d->cl->BuildProgram(program, 1, &d->cl->device, options, NULL, NULL);
     if (error != CL_SUCCESS) {
-        char log[256] = "";
-        d->cl->GetProgramBuildInfo(program, d->cl->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
-        for (size_t n = strlen(log); n > 0 && isspace((unsigned char)log[n - 1]); n--)
-            log[n - 1] = '\0';
+        const tern_status status = fail_build(d, name, program, error);
         d->cl->ReleaseProgram(program);
-        return tern__fail(TERN_INTERNAL, "opencl: kernel %s does not compile (error %d): %s", name, error,
-                          log);
+        return status;
     }
     *out = program;
     return TERN_OK;
