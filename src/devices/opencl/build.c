@@ -35,11 +35,6 @@ static uint64_t key_of(const tern__device *d, const char *source)
     return tern__hash(source, strlen(source), tern__hash(options, sizeof options, d->identity));
 }
 
-static void path_of(const tern__device *d, uint64_t key, char *out, size_t size)
-{
-    snprintf(out, size, "%s/%016" PRIx64 ".bin", d->cache, key);
-}
-
 /* ---- on disk ---- */
 
 /* NULL: there is none, or it is of no use. */
@@ -49,7 +44,7 @@ static cl_program read_program(tern__device *d, uint64_t key)
     size_t length = 0;
     header h;
     cl_program program = NULL;
-    path_of(d, key, path, sizeof path);
+    tern__ocl_kept_path(d->cache, key, path, sizeof path);
     if (tern__file_read_all(path, MOST_BYTES, &data, &length) != TERN_OK)
         return NULL;
     const unsigned char *binary = (const unsigned char *)data + sizeof h;
@@ -102,8 +97,10 @@ static void write_program(tern__device *d, uint64_t key, cl_program program)
         d->cl->GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS) {
         memcpy(h.magic, magic, sizeof magic);
         h.checksum = tern__hash(binary, bytes, 0);
-        path_of(d, key, path, sizeof path);
-        if (write_file(path, &h, sizeof h, binary, bytes) != TERN_OK && !d->not_kept) {
+        tern__ocl_kept_path(d->cache, key, path, sizeof path);
+        if (write_file(path, &h, sizeof h, binary, bytes) == TERN_OK)
+            tern__ocl_kept_limit(d->cache, key, d->most_kept);
+        else if (!d->not_kept) {
             tern__log(TERN_LOG_WARN, "opencl: kernels are not kept, and built in every process: %s",
                       tern_last_error());
             d->not_kept = true;

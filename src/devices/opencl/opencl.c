@@ -243,6 +243,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
         tern__ocl_sweep_driver_files(d->driver_files);
     d->least_room = LEAST_ROOM;
     d->identity = facts.identity;
+    d->most_kept = TERN__OCL_MOST_KEPT;
     d->target = (tern__target){.name = "opencl",
                                .workers = options->threads,
                                .isa_mask = tern__isa_mask_within(tern__cpu(), options->isa_cap),

@@ -165,7 +165,8 @@ struct tern__device {
     uint64_t least_room; /* bytes that it needs there */
     tern__ocl_built *built;
     size_t n_built, cap_built;
-    bool not_kept;             /* the cache on disk could not be written, which has been said */
+    uint64_t most_kept;        /* bytes of the cache on disk */
+    bool not_kept;             /* it could not be written, which has been said */
     uint64_t compiled, loaded; /* sources that were compiled, and that the cache had */
     tern__ocl_memory **memory;
     size_t n_memory, cap_memory;
@@ -190,6 +191,15 @@ void tern__ocl_learn(const tern__cl *cl, tern__ocl_facts *out);
 
 /* The program of a source, built once: from the cache of the process, from that on disk, or now. */
 tern_status tern__ocl_build(tern__device *device, const char *name, const char *source, cl_program *out);
+
+/* ---- kept.c ---- */
+
+enum { TERN__OCL_MOST_KEPT = 256 << 20 }; /* bytes */
+
+/* The file of a program in `folder`: by the hash of device, driver, options and source. */
+void tern__ocl_kept_path(const char *folder, uint64_t key, char *out, size_t size);
+/* Removes the oldest files of programs until those in `folder` have at most `most` bytes; that of `newest` stays. */
+void tern__ocl_kept_limit(const char *folder, uint64_t newest, uint64_t most);
 
 /* ---- driver_files.c ---- */
 
