@@ -17,7 +17,13 @@ typedef int tern__opencl_build_is_compiled; /* no file is empty */
 #include "base/log.h"
 #include "base/status.h"
 
-static const char options[] = "-cl-std=CL1.2 -w";
+/* "ROUNDED" tells the prelude that quotients and roots need no help. */
+static const char *options_of(const tern__device *d)
+{
+    return d->rounding == TERN__OCL_ROUNDS_DRIVER
+               ? "-cl-std=CL1.2 -w -cl-fp32-correctly-rounded-divide-sqrt -DROUNDED"
+               : "-cl-std=CL1.2 -w";
+}
 
 /* What stands before a program in its file. */
 typedef struct header {
@@ -32,7 +38,8 @@ enum { MOST_BYTES = 256 << 20 };
 
 static uint64_t key_of(const tern__device *d, const char *source)
 {
-    return tern__hash(source, strlen(source), tern__hash(options, sizeof options, d->identity));
+    const char *options = options_of(d);
+    return tern__hash(source, strlen(source), tern__hash(options, strlen(options), d->identity));
 }
 
 /* ---- on disk ---- */
@@ -56,8 +63,9 @@ static cl_program read_program(tern__device *d, uint64_t key)
         cl_int status = CL_SUCCESS, error = CL_SUCCESS;
         program =
             d->cl->CreateProgramWithBinary(d->context, 1, &d->cl->device, &bytes, &binary, &status, &error);
-        if (program && (status != CL_SUCCESS || error != CL_SUCCESS ||
-                        d->cl->BuildProgram(program, 1, &d->cl->device, options, NULL, NULL) != CL_SUCCESS)) {
+        if (program &&
+            (status != CL_SUCCESS || error != CL_SUCCESS ||
+             d->cl->BuildProgram(program, 1, &d->cl->device, options_of(d), NULL, NULL) != CL_SUCCESS)) {
             d->cl->ReleaseProgram(program);
             program = NULL;
         }
@@ -142,7 +150,7 @@ static tern_status compile(tern__device *d, const char *name, const char *source
     cl_program program = d->cl->CreateProgramWithSource(d->context, 1, &source, NULL, &error);
     if (!program)
         return tern__ocl_fail(d, name, error);
-    error = d->cl->BuildProgram(program, 1, &d->cl->device, options, NULL, NULL);
+    error = d->cl->BuildProgram(program, 1, &d->cl->device, options_of(d), NULL, NULL);
     if (error != CL_SUCCESS) {
         const tern_status status = fail_build(d, name, program, error);
         d->cl->ReleaseProgram(program);
