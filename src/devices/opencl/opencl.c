@@ -7,7 +7,8 @@ extern const tern__device_ops tern__device_opencl;
 
 #if !TERN_HAVE_OPENCL
 
-static const char missing[] = "this build has no OpenCL: its headers (CL/cl.h) were not installed";
+static const char missing[] = "this build has no OpenCL: its headers (CL/cl.h) were not installed; "
+                              "scripts/install-deps.sh opencl installs them, then build again";
 
 static void describe(tern__isa_cap cap, tern_device_info *out)
 {
