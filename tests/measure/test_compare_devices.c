@@ -388,16 +388,13 @@ TEST(every_case_is_right_on_the_cpu)
 }
 
 /* The built-in model: a time for prompts and one for generating, of each device that is there, case by case. */
-TEST(a_model_is_measured)
+static void measure_model(int n_devices)
 {
     char path[4096];
     const char *source = getenv("TERN_SOURCE_DIR"), *const devices[] = {"cpu", "opencl"};
     tern_device_comparison *c = NULL;
-    tern_device_compare_options o = {.n_devices = device_missing("opencl") ? 1 : 2,
-                                     .devices = devices,
-                                     .rounds = 7,
-                                     .model = path,
-                                     .tokens = 24};
+    tern_device_compare_options o = {
+        .n_devices = n_devices, .devices = devices, .rounds = 7, .model = path, .tokens = 24};
     snprintf(path, sizeof path, "%s/models/shakespeare.gguf", source ? source : ".");
     FILE *file = fopen(path, "rb");
     if (!file)
@@ -426,6 +423,17 @@ TEST(a_model_is_measured)
     CHECK_OK(tern_device_comparison_advice(c, 1, &advice));
     CHECK_STATUS(tern_device_comparison_advice(c, 2, &advice), TERN_OUT_OF_RANGE);
     tern_device_comparison_free(c);
+}
+
+TEST(a_model_is_measured)
+{
+    measure_model(1);
+}
+
+TEST(a_model_is_measured_beside_opencl)
+{
+    NEEDS_DEVICE("opencl");
+    measure_model(2);
 }
 
 /* A random model whose file asks for the end of a text behind every text. */
