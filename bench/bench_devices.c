@@ -12,6 +12,7 @@
 
 #include <tern/tern.h>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "bench_decoder.h"
 #include "bench_json.h"
@@ -284,69 +285,90 @@ static tern_status bench_bookkeeping(bench_output *out, int rounds)
     return bench_bookkeeping_of(out, "device_bookkeeping_share_wide", wide, NULL, 31);
 }
 
-/* A copy to a device, or, without one, by memcpy. */
-typedef struct copying {
-    const tern__device_ops *ops;
-    tern__device *device;
-    const tern__block *on_device, *host;
-    char *to;
-} copying;
+#if TERN_HAVE_OPENCL
 
-static tern_status run_copy(void *user)
+/* What a run copies to a device with memory of its own, in ns: by the device's clock, of the partition's borders. */
+static tern_status time_border(side *s, double *ns)
 {
-    const copying *c = user;
-    return c->ops->copy(c->device, NULL, c->on_device, 0, c->host, 0, COPY_BYTES);
-}
-
-static tern_status run_memcpy(void *user)
-{
-    const copying *c = user;
-    memcpy(c->to, c->host->host, COPY_BYTES);
-    __asm__ volatile("" : : "r"(c->to) : "memory");
+    tern_transfer_time t;
+    TERN_TRY(run_side(s));
+    TERN_TRY(tern_exec_partition_transfer(s->exec, 0, &t));
+    TERN__FAIL_IF(!t.told || t.in_ns == 0, TERN_UNAVAILABLE, "the device does not tell what copies take");
+    *ns = (double)t.in_ns;
     return TERN_OK;
 }
 
-/* Tensors lie anywhere in a page, buffers of drivers at its begin; so does memcpy's result, or where its source lies, whichever is faster.
- * Each of the three has a destination of its own, written once a round: one that two of them wrote would be in the caches for both. */
+static double time_memcpy(char *to, const char *from)
+{
+    const uint64_t start = tern__now_ns();
+    memcpy(to, from, COPY_BYTES);
+    __asm__ volatile("" : : "r"(to) : "memory");
+    return (double)(tern__now_ns() - start);
+}
+
+/* The largest of each row: all of x crosses the border, next to nothing comes back. */
+static tern_status prepare_copies(side *s)
+{
+    enum { ROW = 4096 };
+    const int64_t n = COPY_BYTES / (int64_t)sizeof(float), shape[2] = {n / ROW, ROW};
+    s->ctx->device->in_place = false; /* as if it had memory of its own, whatever it really has */
+    tern_tensor *x = tern_reshape(tern_input(s->ctx, "x", TERN_F32, 1, &n), 2, shape);
+    TERN_TRY(prepare(s, tern_max(x, 1, (int64_t[]){1}, false), NULL, n));
+    return tern_exec_time_partitions(s->exec, true);
+}
+
+/* Copies as runs make them (devices/opencl/borders.c), in turns with memcpy, whose result lies as its source does in its page, or apart,
+ * whichever is faster. Each of the three has a destination of its own, written once a round: one that two of them wrote would be in the
+ * caches for both. */
 static tern_status bench_copy(bench_output *out, int rounds)
 {
-    const tern__device_ops *ops;
-    tern__device *d = NULL;
-    const tern__device_options options = {.threads = 1};
-    TERN_TRY(tern__device_find("opencl", &ops));
-    TERN_TRY(ops->create(&options, &d));
-    tern__block on_device = {0};
-    char *pages = aligned_alloc(4096, COPY_BYTES + 4096), *from = pages ? pages + APART : NULL,
-         *to = aligned_alloc(4096, COPY_BYTES + 4096), *other = aligned_alloc(4096, COPY_BYTES + 4096);
-    timed t; /* to the device; memcpy apart, and alike */
-    tern_status status =
-        from && to && other ? ops->allocate(d, COPY_BYTES, &on_device) : tern__out_of_memory(COPY_BYTES);
+    side device = {0};
+    double ns[3][MOST_ROUNDS], median[3], ratios[MOST_ROUNDS];
+    char *to = aligned_alloc(4096, COPY_BYTES + 4096), *other = aligned_alloc(4096, COPY_BYTES + 4096);
+    tern_status status = to && other ? open_side("opencl", &device) : tern__out_of_memory(COPY_BYTES);
+    if (status == TERN_OK)
+        status = prepare_copies(&device);
     if (status == TERN_OK) {
-        memset(from, 1, COPY_BYTES);
         memset(to, 2, COPY_BYTES + 4096);
         memset(other, 3, COPY_BYTES + 4096);
     }
-    const tern__block host = {.bytes = COPY_BYTES, .host = from};
-    copying apart_copy = {ops, d, &on_device, &host, to},
-            alike_copy = {ops, d, &on_device, &host, (other ? other : to) + APART};
-    if (status == TERN_OK)
-        status = time_things(3,
-                             (tern__thing[]){{run_copy, &apart_copy, 1},
-                                             {run_memcpy, &apart_copy, 1},
-                                             {run_memcpy, &alike_copy, 1}},
-                             2, rounds, &t);
-    if (status == TERN_OK)
-        bench_row(out, "opencl_copy_vs_memcpy", ratio(&t, t.ns[2] < t.ns[1] ? 2 : 1, 0), "", "higher",
-                  "%d MiB to the device at %.1f GB/s, memcpy %.1f GB/s, %.1f where both ends lie alike in "
-                  "their pages",
-                  COPY_BYTES >> 20, COPY_BYTES / t.ns[0], COPY_BYTES / t.ns[1], COPY_BYTES / t.ns[2]);
-    free(pages);
+    for (int r = -2; r < rounds && status == TERN_OK; r++) {
+        const int at = r < 0 ? 0 : r; /* what warms up is written over */
+        const char *from = tern_data(device.x);
+        status = time_border(&device, &ns[0][at]);
+        ns[1][at] = time_memcpy(to + ((uintptr_t)from + APART) % 4096, from);
+        ns[2][at] = time_memcpy(other + (uintptr_t)from % 4096, from);
+    }
+    for (int k = 0; k < 3 && status == TERN_OK; k++) {
+        memcpy(ratios, ns[k], (size_t)rounds * sizeof *ratios);
+        median[k] = tern__stats_of(ratios, rounds).median;
+    }
+    if (status == TERN_OK) {
+        const int best = median[2] < median[1] ? 2 : 1;
+        for (int r = 0; r < rounds; r++)
+            ratios[r] = ns[best][r] / ns[0][r];
+        bench_row(
+            out, "opencl_copy_vs_memcpy", tern__stats_of(ratios, rounds).median, "", "higher",
+            "%d MiB of an operand, copied by a run to a device with memory of its own, at %.1f GB/s by its "
+            "clock; memcpy %.1f GB/s, %.1f where both ends lie alike in their pages",
+            COPY_BYTES >> 20, COPY_BYTES / median[0], COPY_BYTES / median[1], COPY_BYTES / median[2]);
+    }
     free(to);
     free(other);
-    ops->release(d, &on_device);
-    ops->destroy(d);
+    close_side(&device);
     return status;
 }
+
+#else
+
+static tern_status bench_copy(bench_output *out, int rounds)
+{
+    (void)out;
+    (void)rounds;
+    return tern__fail(TERN_UNAVAILABLE, "this build has no OpenCL");
+}
+
+#endif
 
 /* ---- products ---- */
 

@@ -284,8 +284,10 @@ static void add_rate(table *t, const tern_tune_row *row)
 {
     const double work = strtod(row->candidate, NULL), ns = (double)row->median_ns;
     const char *unit = strstr(row->candidate, "flops") ? "Gflop/s" : "GB/s";
-    if (row->status != TERN_OK)
+    if (row->status == TERN_UNSUPPORTED)
         table_add(t, "it cannot do this");
+    else if (row->status != TERN_OK)
+        table_addf(t, "it failed: %s", tern_status_name(row->status));
     else if (work > 0 && ns > 0)
         table_addf(t, "%.2f %s", work / ns, unit);
     else

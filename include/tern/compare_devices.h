@@ -71,7 +71,10 @@ typedef struct tern_device_text {
     /* if it parts: by how much the first device's logit of the one is above that of the other; else NaN */
     double margin;
     double difference; /* most that a logit differed by */
-    char error[160];   /* why there is nothing; or "" */
+    double
+        bound; /* most that rounding moves a logit by: at the first token where it was more, else at the last one */
+    bool wrong;      /* it was more: an error of a device */
+    char error[160]; /* why there is nothing; or "" */
 } tern_device_text;
 
 /* Zeroed fields are the defaults. */

@@ -36,6 +36,12 @@ const char *tern_last_error(void)
     return last_error;
 }
 
+bool tern__status_of_device(tern_status status)
+{
+    return status == TERN_UNSUPPORTED || status == TERN_UNAVAILABLE || status == TERN_INTERNAL ||
+           status == TERN_OUT_OF_MEMORY || status == TERN_LIMIT;
+}
+
 void tern__mark_cut(char *text, size_t capacity)
 {
     size_t at = capacity - sizeof "...";

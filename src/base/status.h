@@ -28,6 +28,10 @@ tern_status tern__fail_of(tern_status status, const char *path);
 /* The common case of an allocation that failed. */
 tern_status tern__out_of_memory(size_t bytes);
 
+/* Is it what a device fails with (of which runtime/recover.c makes these), and not the caller, the data or a file? Who measures devices tells it
+ * of that device, and goes on with the others. */
+bool tern__status_of_device(tern_status status);
+
 /* Makes the end of a cut text of `capacity` bytes, terminator included, say so: "...". */
 void tern__mark_cut(char *text, size_t capacity);
 

@@ -93,6 +93,24 @@ static void *open_at(const char *path, char *why, size_t size)
     return handle;
 }
 
+/* "NAME: why the build left its plugin out"; the build's (cmake/mlx.cmake). */
+#ifndef TERN_LEFT_OUT
+#define TERN_LEFT_OUT ""
+#endif
+
+/* No plugin is beside the library, and the system found none either, as `error` says. */
+static void explain_absence(plugin *p, const char *error)
+{
+    static const char left_out[] = TERN_LEFT_OUT;
+    const size_t n = strlen(p->name);
+    if (strncmp(left_out, p->name, n) == 0 && left_out[n] == ':')
+        snprintf(p->missing, sizeof p->missing, "%s", left_out + n + 2);
+    else
+        snprintf(p->missing, sizeof p->missing,
+                 "its plugin cannot be loaded: %s; scripts/install-deps.sh %s and another build make one",
+                 error, p->name);
+}
+
 /* Beside this library or program, then wherever the system looks. */
 static void *open_plugin(plugin *p)
 {
@@ -111,8 +129,11 @@ static void *open_plugin(plugin *p)
         snprintf(path, sizeof path, "libtern_%s" LIBRARY_SUFFIX, p->name);
         handle = open_at(path, second, sizeof second);
         /* A plugin that is there and cannot be used says more than that the system knows of no other. */
-        snprintf(p->missing, sizeof p->missing, "its plugin cannot be loaded: %s%s%s", first,
-                 first[0] ? "; nor from where the system looks: " : "", second);
+        if (!handle && first[0])
+            snprintf(p->missing, sizeof p->missing,
+                     "its plugin cannot be loaded: %s; nor from where the system looks: %s", first, second);
+        else if (!handle)
+            explain_absence(p, second);
     }
     return handle;
 }

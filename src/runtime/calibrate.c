@@ -228,20 +228,48 @@ static tern_status add_partition(subject *s, const outcome *o, bool smallest)
     return add_point(s, TERN__COST_border, o->border, border, border, o->runs, TERN_OK);
 }
 
+/* The device cannot do this, or failed at it: that is kept, and others are measured. What is not the device's failure is the caller's. */
+static tern_status give_up_kind(subject *s, tern__cost kind, tern_status status)
+{
+    if (!tern__status_of_device(status))
+        return status;
+    return add_point(s, kind, 0, 0, 0, 0, status);
+}
+
 static tern_status measure_kind(subject *s, const tern__cost_probe *probe)
 {
     for (int i = 0; i < TERN__PROBE_SIZES; i++) {
         outcome o;
         const tern_status status = run_probe(s, probe, probe->sizes[i], &o);
         s->by->done++;
-        if (status == TERN_UNSUPPORTED) {
+        if (status != TERN_OK) {
             s->by->done += TERN__PROBE_SIZES - 1 - i;
-            return add_point(s, probe->kind, 0, 0, 0, 0, status);
+            if (status != TERN_UNSUPPORTED)
+                tern__log(TERN_LOG_WARN, "device '%s': %s could not be measured: %s", s->ops->name,
+                          tern__costs[probe->kind].name, tern_last_error());
+            return give_up_kind(s, probe->kind, status);
         }
-        TERN_TRY(status);
         TERN_TRY(add_point(s, probe->kind, o.work, o.step_ns, o.least_ns, o.runs, TERN_OK));
         if (probe->kind == TERN__COST_rows)
             TERN_TRY(add_partition(s, &o, i == 0));
+    }
+    return TERN_OK;
+}
+
+static tern_status measure_kinds(subject *s)
+{
+    for (int i = 0; i < tern__n_cost_probes; i++)
+        TERN_TRY(measure_kind(s, &tern__cost_probes[i]));
+    return TERN_OK;
+}
+
+/* No context of it can be made. */
+static tern_status give_up_device(subject *s, tern_status status)
+{
+    tern__log(TERN_LOG_WARN, "device '%s' could not be measured: %s", s->ops->name, tern_last_error());
+    for (int i = 0; i < tern__n_cost_probes; i++) {
+        s->by->done += TERN__PROBE_SIZES;
+        TERN_TRY(give_up_kind(s, tern__cost_probes[i].kind, status));
     }
     return TERN_OK;
 }
@@ -253,10 +281,8 @@ static tern_status measure_device(calibrator *by, const tern__device_ops *ops, c
     options.device = ops->name;
     options.threads = by->ctx->threads;
     options.tuning = "off";
-    TERN_TRY(tern_ctx_create(&options, &s.ctx));
-    tern_status status = TERN_OK;
-    for (int i = 0; i < tern__n_cost_probes && status == TERN_OK; i++)
-        status = measure_kind(&s, &tern__cost_probes[i]);
+    tern_status status = tern_ctx_create(&options, &s.ctx);
+    status = status == TERN_OK ? measure_kinds(&s) : give_up_device(&s, status);
     tern_ctx_destroy(s.ctx);
     return status;
 }

@@ -64,6 +64,12 @@ tern_status tern__calibration_keep(tern__tuning *tuning, const char *device, con
     w->runs = runs;
     w->status = status;
     w->dirty = tuning->dirty = true;
+    /* What it did before it can do no more: nothing is predicted by that. */
+    for (w = status == TERN_OK ? NULL : key->ways; w; w = w->next)
+        if (w->source == TERN__TUNED_TUNE) {
+            w->status = status;
+            w->dirty = true;
+        }
     return TERN_OK;
 }
 

@@ -1,5 +1,6 @@
 /* test_opencl.c - what conformance does not see of the OpenCL device, beside its kernels on disk (test_opencl_kernels.c) and its memory
  * (test_opencl_memory.c): blocks and streams, large results, pressure, what drivers say of themselves, bad data. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,8 @@ TEST(pressure_takes_programs)
 
 /* A driver with long answers: `changed` is a text that ends otherwise. */
 static cl_uint changed;
+static cl_device_fp_config single;
+static bool no_f64;
 
 static cl_int answer(cl_uint what, size_t size, void *out, size_t *needed)
 {
@@ -120,7 +123,7 @@ static cl_int answer(cl_uint what, size_t size, void *out, size_t *needed)
     const size_t length = what == CL_DEVICE_EXTENSIONS ? 5000 : 200;
     memset(text, 'x', sizeof text);
     snprintf(text + length, sizeof text - length, "%s",
-             what == CL_DEVICE_EXTENSIONS ? " cl_khr_fp64"
+             what == CL_DEVICE_EXTENSIONS ? (no_f64 ? "" : " cl_khr_fp64")
              : what == changed            ? "2"
                                           : "1");
     const size_t bytes = strlen(text) + 1;
@@ -143,6 +146,11 @@ static cl_int CL_API_CALL answer_device(cl_device_id device, cl_device_info what
     case CL_DRIVER_VERSION:
     case CL_DEVICE_EXTENSIONS:
         return answer(what, size, out, needed);
+    case CL_DEVICE_SINGLE_FP_CONFIG:
+        if (size != sizeof single)
+            return CL_INVALID_VALUE;
+        memcpy(out, &single, size);
+        return CL_SUCCESS;
     default:
         return CL_INVALID_VALUE;
     }
@@ -175,6 +183,112 @@ TEST(drivers_are_told_apart_by_all_they_say)
         tern__ocl_learn(&fake, &facts);
         CHECK_EQ(facts.identity, seen[i]);
     }
+}
+
+/* ---- quotients and roots ---- */
+
+TEST(who_rounds_is_asked_of_the_driver)
+{
+    const tern__cl fake = {.GetDeviceInfo = answer_device, .GetPlatformInfo = answer_platform};
+    tern__ocl_facts facts;
+    for (int i = 0; i < 4; i++) {
+        no_f64 = i % 2 != 0;
+        single = i / 2 ? CL_FP_FMA | CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT : CL_FP_FMA;
+        tern__ocl_learn(&fake, &facts);
+        CHECK(facts.rounding == (i / 2    ? TERN__OCL_ROUNDS_DRIVER
+                                 : no_f64 ? TERN__OCL_ROUNDS_NOBODY
+                                          : TERN__OCL_ROUNDS_F64));
+        CHECK_STR(facts.features, i == 0 ? "f32 f64 (f16 is stored, not computed), quotients and roots in f64"
+                                  : i == 1 ? "f32 (f16 is stored, not computed), no exact quotients and roots"
+                                  : i == 2 ? "f32 f64 (f16 is stored, not computed)"
+                                           : "f32 (f16 is stored, not computed)");
+    }
+    no_f64 = false;
+    single = 0;
+}
+
+/* Numbers of all sizes, subnormal quotients among them, divided by others; and roots. */
+static void check_rounding(tern_ctx *ctx)
+{
+    enum { N = 4096 };
+    float x[N], y[N];
+    uint32_t bits = 12345;
+    for (int i = 0; i < 2 * N; i++) {
+        bits = bits * 1664525 + 1013904223;
+        const uint32_t number = (bits >> 1 & 0x7fffff) | (bits % 160 + 47) << 23 | (bits & 1) << 31;
+        memcpy(i < N ? &x[i] : &y[i - N], &number, sizeof number);
+    }
+    TERN_SCOPE(ctx) {
+        tern_tensor *a = tern_from_data(ctx, TERN_F32, 1, (int64_t[]){N}, x),
+                    *b = tern_from_data(ctx, TERN_F32, 1, (int64_t[]){N}, y);
+        tern_tensor *results[] = {tern_div(a, b), tern_reciprocal(b), tern_sqrt(tern_abs(a))};
+        int wrong = 0;
+        for (int r = 0; r < 3; r++) {
+            CHECK_OK(tern_eval(results[r]));
+            const float *got = tern_data_f32(results[r]);
+            for (int i = 0; i < N; i++) {
+                const float want = r == 0 ? x[i] / y[i] : r == 1 ? 1 / y[i] : sqrtf(fabsf(x[i]));
+                wrong += memcmp(&got[i], &want, sizeof want) != 0;
+            }
+        }
+        CHECK_EQ(wrong, 0);
+    }
+}
+
+/* By the driver or in f64 they have the CPU's bits; where neither can be had they are refused, and so is nothing else. */
+TEST(quotients_and_roots_are_rounded_correctly)
+{
+    NEEDS_OPENCL();
+    for (int i = TERN__OCL_ROUNDS_NOBODY; i <= TERN__OCL_ROUNDS_DRIVER; i++) {
+        tern_ctx *ctx = NULL;
+        tern_ctx_options options = tern_ctx_options_default();
+        options.device = "opencl";
+        options.kernels = "off";
+        options.tuning = "off";
+        CHECK_OK(tern_ctx_create(&options, &ctx));
+        if ((tern__ocl_rounding)i > ctx->device->rounding) {
+            tern_ctx_destroy(ctx);
+            SKIP("the driver does not round quotients and roots correctly");
+        }
+        ctx->device->rounding = (tern__ocl_rounding)i;
+        if (i != TERN__OCL_ROUNDS_NOBODY)
+            check_rounding(ctx);
+        else
+            TERN_SCOPE(ctx) {
+                tern_tensor *x = tern_from_data(ctx, TERN_F32, 1, (int64_t[]){2}, (float[]){1, 3});
+                CHECK_STATUS(tern_eval(tern_add(tern_div(x, tern_neg(x)), x)), TERN_UNSUPPORTED);
+                CHECK(strstr(tern_last_error(),
+                             "div: device 'opencl' cannot run it: its driver does not round"));
+                CHECK_STATUS(tern_eval(tern_sqrt(x)), TERN_UNSUPPORTED);
+                CHECK_OK(tern_eval(tern_softmax(x, 0)));
+            }
+        tern_ctx_destroy(ctx);
+    }
+}
+
+/* A compiler's first error is in the message, however much it says, and says before. */
+TEST(a_kernel_that_does_not_compile_says_why)
+{
+    NEEDS_OPENCL();
+    static const char source[] =
+        "kernel void k(global float *x)\n"
+        "{\n"
+        "    x[0] = first_mistake + 1;\n"
+        "    x[1] = another_mistake_which_makes_what_the_compiler_says_longer + 1;\n"
+        "    x[2] = a_third_mistake_which_makes_what_the_compiler_says_longer + 1;\n"
+        "    x[3] = a_fourth_mistake_which_makes_what_the_compiler_says_longer + 1;\n"
+        "}\n";
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    cl_program program = NULL;
+    options.device = "opencl";
+    options.kernels = "off";
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    CHECK_STATUS(tern__ocl_build(ctx->device, "wrong", source, &program), TERN_INTERNAL);
+    CHECK(strstr(tern_last_error(), "opencl: kernel wrong does not compile (error -11): ") != NULL);
+    CHECK(strstr(tern_last_error(), "first_mistake") != NULL);
+    CHECK(program == NULL);
+    tern_ctx_destroy(ctx);
 }
 
 /* ---- bad data ---- */

@@ -1,9 +1,11 @@
 /* test_opencl_kernels.c - kernels of the OpenCL device on disk: the cache, whatever happens to it, room for the driver's own files, and
  * sources that are written for people. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <tern/tern.h>
 
@@ -104,6 +106,66 @@ TEST(kernels_are_kept_and_damage_is_found)
     CHECK(c.compiled == 1 && c.loaded == 0);
     run_once("off", NULL, &c);
     CHECK(c.compiled == 1 && c.loaded == 0);
+}
+
+/* ---- the cache's limit ---- */
+
+static void age(const char *path, int seconds)
+{
+    struct timespec times[2] = {{.tv_sec = 1000000 - seconds}, {.tv_sec = 1000000 - seconds}};
+    CHECK_EQ(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* A file of `bytes` that is `seconds` old. */
+static void put_file(const char *folder, const char *name, long bytes, int seconds)
+{
+    char path[8192];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    CHECK(file != NULL && fseek(file, bytes - 1, SEEK_SET) == 0 && fputc(0, file) == 0);
+    fclose(file);
+    age(path, seconds);
+}
+
+static bool has_file(const char *folder, const char *name)
+{
+    char path[8192];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* With a new entry the oldest ones go until the rest fits; files that are no entries stay, whatever their age. */
+TEST(the_cache_has_a_limit)
+{
+    NEEDS_OPENCL();
+    char folder[4096];
+    if (!harness_path(folder, sizeof folder, "limited"))
+        return;
+    CHECK_EQ(mkdir(folder, 0700), 0);
+    put_file(folder, "0000000000000003.bin", 100 << 10, 30);
+    put_file(folder, "0000000000000001.bin", 100 << 10, 20);
+    put_file(folder, "0000000000000002.bin", 100 << 10, 10);
+    put_file(folder, "notes.bin", 900 << 10, 99);
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    options.device = "opencl";
+    options.kernels = folder;
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    CHECK_EQ(ctx->device->most_kept, 256 << 20); /* docs/devices.md */
+    TERN_SCOPE(ctx) {
+        tern_tensor *x = tern_from_data(ctx, TERN_F32, 1, (int64_t[]){4}, (float[]){1, 2, 3, 4});
+        CHECK_OK(tern_eval(tern_neg(x))); /* there is room for all */
+        CHECK_EQ(for_files(folder, NULL), 5);
+        ctx->device->most_kept = 250 << 10;
+        CHECK_OK(tern_eval(tern_square(x)));
+        CHECK(!has_file(folder, "0000000000000003.bin") && has_file(folder, "0000000000000002.bin"));
+        CHECK(has_file(folder, "notes.bin"));
+        ctx->device->most_kept = 1; /* less than one: the new one alone stays */
+        CHECK_OK(tern_eval(tern_exp(x)));
+        CHECK_EQ(for_files(folder, NULL), 2);
+        CHECK(has_file(folder, "notes.bin"));
+    }
+    tern_ctx_destroy(ctx);
 }
 
 /* ---- the cache when something goes wrong ---- */

@@ -571,6 +571,72 @@ TEST(no_step_is_measured_as_nothing)
     tern_ctx_destroy(ctx);
 }
 
+/* A device whose norms fail. */
+static tern__device_ops broken;
+
+static tern_status run_brokenly(tern__device *device, const tern__plan *plan, tern__code *code,
+                                const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done)
+{
+    for (uint32_t s = part->first; s < part->end; s++)
+        if (plan->steps[s].op == TERN__OP_rmsnorm)
+            return tern__fail(TERN_INTERNAL, "its driver says -5");
+    return tern__device_at(0)->run(device, plan, code, part, bindings, n_done);
+}
+
+static tern_status create_no_more(const tern__device_options *options, tern__device **out)
+{
+    (void)options;
+    (void)out;
+    return tern__fail(TERN_UNAVAILABLE, "its driver is gone");
+}
+
+/* Rows of a device, by what they say. */
+static void count_rows(const tern_tune_report *report, const char *op, tern_status failure, int *failed,
+                       int *timed)
+{
+    tern_tune_row row;
+    *failed = *timed = 0;
+    for (int i = 0; tern_tune_report_row(report, i, &row) == TERN_OK; i++)
+        if (strcmp(row.op, op) == 0) {
+            CHECK(row.status == TERN_OK || row.status == failure || row.status == TERN_UNSUPPORTED);
+            *failed += row.status == failure;
+            *timed += row.status == TERN_OK;
+        }
+}
+
+/* What a device fails at is a row; what else it can do is measured, and so are others. What it did before is not counted on. */
+TEST(a_failure_does_not_end_measuring)
+{
+    NEEDS_STORE();
+    static const char *const names[] = {"cpu", "broken"};
+    tern_ctx *ctx = open_context("cpu", "broken.db");
+    tern_tune_report *report = NULL;
+    tern_tune_options options = tern_tune_options_default();
+    tern_device_info info;
+    tern__device_costs costs;
+    int failed, timed;
+    broken = *tern__device_at(0);
+    broken.name = "broken";
+    CHECK(ctx != NULL && tern__device_add(&broken));
+    options.runs = 1;
+    options.budget_ns = 1;
+    for (int round = 0; round < 3; round++) { /* sound, then failing at one kind, then gone */
+        broken.run = round == 0 ? tern__device_at(0)->run : run_brokenly;
+        broken.create = round < 2 ? tern__device_at(0)->create : create_no_more;
+        CHECK_OK(tern_tune_devices(ctx, 2, names, &options, &report));
+        count_rows(report, "device:cpu", TERN_UNAVAILABLE, &failed, &timed);
+        CHECK(failed == 0 && timed >= 20);
+        count_rows(report, "device:broken", TERN_UNAVAILABLE, &failed, &timed);
+        CHECK(round == 0 ? failed == 0 : failed >= 1);
+        CHECK(round == 2 ? timed == 0 : timed >= 20);
+        tern_tune_report_free(report);
+        broken.describe((tern__isa_cap){.level = tern__cpu()->best}, &info);
+        CHECK(tern__calibration_load(ctx->tuning, "broken", &info, &costs) == (round < 2));
+        CHECK((tern__cost_ns(&costs, TERN__COST_norms, 1e6) >= 0) == (round == 0));
+    }
+    tern_ctx_destroy(ctx);
+}
+
 /* ---- curves ---- */
 
 TEST(curves_go_through_their_points)

@@ -7,6 +7,7 @@
 #include <tern/tern.h>
 
 #include "../devices/devices.h"
+#include "base/status.h"
 #include "harness.h"
 #include "measure/compare/compare_devices.h"
 
@@ -150,17 +151,22 @@ TEST(crossovers_follow_the_times)
     tern_device_comparison_free(c);
 }
 
-/* Faster medians whose intervals meet the others' are no crossover; and where the next smaller size is in doubt, it begins at the
- * measured one. */
+/* Where the next smaller size is in doubt, whichever median is the lower one, a crossover is where it was measured; else between both. */
 TEST(crossovers_need_intervals_that_do_not_meet)
 {
-    tern_device_comparison *c = NULL;
-    tern_device_crossover x;
-    CHECK_OK(tern_device_comparison_create(&c));
-    for (int i = 0; i < 2; i++)
-        for (int gpu = 0; gpu < 2; gpu++) {
-            const double us = gpu ? 8 : 10, wide = i == 0 ? 5 : 0.1;
-            tern_device_time row = {.size = i == 0 ? 100 : 1000,
+    static const struct {
+        double gpu, wide; /* us at 100 elements, where the CPU takes 10, to both sides */
+        bool between;
+    } small[] = {{8, 5, false}, {10.2, 1, false}, {10.2, 0.15, false}, {10.2, 0.01, true}, {20, 1, true}};
+    for (size_t k = 0; k < sizeof small / sizeof *small; k++) {
+        tern_device_comparison *c = NULL;
+        tern_device_crossover x;
+        CHECK_OK(tern_device_comparison_create(&c));
+        for (int i = 0; i < 4; i++) {
+            const bool gpu = i % 2 != 0, large = i >= 2;
+            const double us = large ? (gpu ? 1000 : 10000) : gpu ? small[k].gpu : 10;
+            const double wide = large ? 1 : small[k].wide;
+            tern_device_time row = {.size = large ? 100000 : 100,
                                     .use = TERN_DEVICE_USE_ARRAYS,
                                     .median_us = us,
                                     .low_us = us - wide,
@@ -168,13 +174,17 @@ TEST(crossovers_need_intervals_that_do_not_meet)
                                     .samples = 9};
             snprintf(row.device, sizeof row.device, "%s", gpu ? "gpu" : "cpu");
             snprintf(row.op, sizeof row.op, "add");
-            snprintf(row.shape, sizeof row.shape, "%d", i);
+            snprintf(row.shape, sizeof row.shape, "%d", large);
             CHECK_OK(tern_device_comparison_add(c, &row));
         }
-    CHECK_OK(tern_device_comparison_crossover(c, 0, &x));
-    CHECK(x.any && !x.always);
-    CHECK_NEAR(x.size, 1000, 1e-9);
-    tern_device_comparison_free(c);
+        CHECK_OK(tern_device_comparison_crossover(c, 0, &x));
+        CHECK(x.any && !x.always);
+        if (small[k].between)
+            CHECK(x.size > 100 && x.size < 99999);
+        else
+            CHECK_NEAR(x.size, 100000, 1e-6);
+        tern_device_comparison_free(c);
+    }
 }
 
 /* A device that cannot run a case is not recommended for its use, however fast it is otherwise. */
@@ -256,6 +266,110 @@ TEST(the_cpu_is_measured)
     tern_device_comparison_free(c);
 }
 
+/* ---- devices that fail ---- */
+
+/* The CPU under another name, which fails at gelu after some runs of it, or cannot even be opened. */
+static tern__device_ops broken;
+static int runs_left;
+static bool is_gone;
+
+static tern_status run_brokenly(tern__device *device, const tern__plan *plan, tern__code *code,
+                                const tern__partition *part, const tern__bindings *bindings, uint32_t *n_done)
+{
+    for (uint32_t s = part->first; s < part->end; s++)
+        if (plan->steps[s].op == TERN__OP_gelu && runs_left-- <= 0)
+            return tern__fail(TERN_INTERNAL, "its driver says -5");
+    return tern__device_at(0)->run(device, plan, code, part, bindings, n_done);
+}
+
+static tern_status create_or_not(const tern__device_options *options, tern__device **out)
+{
+    return is_gone ? tern__fail(TERN_UNAVAILABLE, "its driver is gone")
+                   : tern__device_at(0)->create(options, out);
+}
+
+static void describe_broken(tern__isa_cap cap, tern_device_info *out)
+{
+    tern__device_at(0)->describe(cap, out);
+    out->name = "broken";
+}
+
+static void add_broken(int runs, bool gone)
+{
+    runs_left = runs;
+    is_gone = gone;
+    if (broken.name)
+        return;
+    broken = *tern__device_at(0);
+    broken.name = "broken";
+    broken.describe = describe_broken;
+    broken.create = create_or_not;
+    broken.run = run_brokenly;
+    CHECK(tern__device_add(&broken));
+}
+
+/* Whenever a device fails, when it is checked, timed or opened: its rows say so, and everybody else is measured. */
+TEST(a_failure_is_a_row)
+{
+    static const char *const devices[] = {"broken", "cpu"}, *const ops[] = {"add", "gelu"};
+    static const int runs[] = {0, 1, 20, 0};
+    for (int k = 0; k < 4; k++) {
+        const bool gone = k == 3;
+        const tern_device_compare_options o = {.n_devices = 2,
+                                               .devices = devices,
+                                               .n_ops = 2,
+                                               .ops = ops,
+                                               .threads = 1,
+                                               .rounds = 3,
+                                               .budget_s = 0.001};
+        tern_device_comparison *c = NULL;
+        tern_device_time row;
+        int failed = 0, timed = 0;
+        add_broken(runs[k], gone);
+        CHECK_OK(tern_devices_compare(&o, &c));
+        for (int i = 0; tern_device_comparison_time(c, i, &row) == TERN_OK; i++) {
+            const bool fails = strcmp(row.device, "broken") == 0 && (gone || strcmp(row.op, "gelu") == 0);
+            CHECK(row.size > 0);
+            CHECK((row.error[0] != '\0') == fails && (row.samples == 0) == fails);
+            CHECK(!fails || strstr(row.error, gone ? "its driver is gone" : "its driver says -5"));
+            failed += fails;
+            timed += !fails;
+        }
+        CHECK(gone ? failed == 6 && timed == 6 : failed == 3 && timed == 9);
+        tern_device_comparison_free(c);
+    }
+}
+
+/* A model on a device that fails has rows that say why; and what the CPU said in its place is not told as its text. */
+TEST(a_failure_with_a_model_is_a_row)
+{
+    static const char *const devices[] = {"cpu", "broken"};
+    char path[4096];
+    const char *source = getenv("TERN_SOURCE_DIR");
+    tern_device_comparison *c = NULL;
+    tern_device_time row;
+    tern_device_text said;
+    const tern_device_compare_options o = {
+        .n_devices = 2, .devices = devices, .threads = 1, .rounds = 1, .model = path, .tokens = 2};
+    snprintf(path, sizeof path, "%s/models/shakespeare.gguf", source ? source : ".");
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        SKIP("models/shakespeare.gguf is not there");
+    fclose(file);
+    add_broken(0, true);
+    CHECK_OK(tern_devices_compare(&o, &c));
+    for (int i = 0; i < 4; i++) {
+        CHECK_OK(tern_device_comparison_time(c, i, &row));
+        CHECK_STR(row.device, devices[i % 2]);
+        CHECK(i % 2 ? row.samples == 0 && strstr(row.error, "its driver is gone") : row.samples > 0);
+    }
+    CHECK_OK(tern_device_comparison_text(c, 0, &said));
+    CHECK(strstr(said.error, "its driver is gone") && said.tokens == 0);
+    tern_device_comparison_free(c);
+    snprintf(path, sizeof path, "there is no such file");
+    CHECK_STATUS(tern_devices_compare(&o, &c), TERN_NOT_FOUND); /* which is no device's failure */
+}
+
 /* All of the cases compute what the reference does, with data that are not zeros: none of the CPU's rows has an error. */
 TEST(every_case_is_right_on_the_cpu)
 {
@@ -274,16 +388,13 @@ TEST(every_case_is_right_on_the_cpu)
 }
 
 /* The built-in model: a time for prompts and one for generating, of each device that is there, case by case. */
-TEST(a_model_is_measured)
+static void measure_model(int n_devices)
 {
     char path[4096];
     const char *source = getenv("TERN_SOURCE_DIR"), *const devices[] = {"cpu", "opencl"};
     tern_device_comparison *c = NULL;
-    tern_device_compare_options o = {.n_devices = device_missing("opencl") ? 1 : 2,
-                                     .devices = devices,
-                                     .rounds = 7,
-                                     .model = path,
-                                     .tokens = 24};
+    tern_device_compare_options o = {
+        .n_devices = n_devices, .devices = devices, .rounds = 7, .model = path, .tokens = 24};
     snprintf(path, sizeof path, "%s/models/shakespeare.gguf", source ? source : ".");
     FILE *file = fopen(path, "rb");
     if (!file)
@@ -304,13 +415,25 @@ TEST(a_model_is_measured)
         CHECK_OK(tern_device_comparison_text(c, 0, &said));
         CHECK_STR(said.device, "opencl");
         CHECK_STR(said.error, "");
-        CHECK(said.parts ? said.margin <= 2 * said.difference : said.tokens == 24);
+        CHECK(!said.wrong && (said.parts || said.tokens == 24));
+        CHECK(said.difference <= said.bound);
     }
     CHECK_STATUS(tern_device_comparison_text(c, o.n_devices - 1, &said), TERN_OUT_OF_RANGE);
     tern_device_advice advice;
     CHECK_OK(tern_device_comparison_advice(c, 1, &advice));
     CHECK_STATUS(tern_device_comparison_advice(c, 2, &advice), TERN_OUT_OF_RANGE);
     tern_device_comparison_free(c);
+}
+
+TEST(a_model_is_measured)
+{
+    measure_model(1);
+}
+
+TEST(a_model_is_measured_beside_opencl)
+{
+    NEEDS_DEVICE("opencl");
+    measure_model(2);
 }
 
 /* A random model whose file asks for the end of a text behind every text. */
@@ -367,25 +490,71 @@ TEST(a_logit_that_is_no_number_stays_in_the_difference)
     CHECK(isnan(t.difference));
 }
 
-/* Logits that differ by less than the choice's lead, then by more. */
+/* `n` tokens at which both would choose 1, and logits differ by `apart`. */
+static void agree(int n, float apart, tern_device_text *t)
+{
+    const float cpu[3] = {10, 30, 20}, gpu[3] = {10, 30 - apart, 20};
+    *t = (tern_device_text){.margin = NAN};
+    for (int i = 0; i < n; i++)
+        tern__text_look(3, cpu, gpu, t);
+}
+
+/* Logits that differ by less than the choice's lead, then by more: by as little as rounding moves them. */
 TEST(texts_part_where_choices_do)
 {
-    static const float cpu[2][3] = {{1, 3, 2}, {1, 2, 2.25F}}, gpu[2][3] = {{1, 2.75F, 2}, {1, 2.5F, 2.25F}};
-    tern_device_text t = {.margin = NAN};
+    static const float cpu[3] = {10, 20, 20.25F}, gpu[3] = {10, 20.25F, 20.125F};
+    tern_device_text t;
     char words[320];
-    tern__text_look(3, cpu[0], gpu[0], &t);
-    CHECK(t.tokens == 1 && !t.parts);
+    agree(1, 0.25F, &t);
+    CHECK(t.tokens == 1 && !t.parts && !t.wrong);
     CHECK_NEAR(t.difference, 0.25, 0);
     CHECK_STR(tern_device_text_words(&t, "cpu", words, sizeof words),
               "the same 1 tokens as cpu; logits differ by 0.25 at most");
-    tern__text_look(3, cpu[1], gpu[1], &t);
-    CHECK(t.tokens == 1 && t.parts && t.chosen == 2 && t.other == 1);
+    tern__text_look(3, cpu, gpu, &t);
+    CHECK(t.tokens == 1 && t.parts && t.chosen == 2 && t.other == 1 && !t.wrong);
     CHECK_NEAR(t.margin, 0.25, 0);
-    CHECK_NEAR(t.difference, 0.5, 0);
-    CHECK(strstr(tern_device_text_words(&t, "cpu", words, sizeof words), "cpu prefers token 2 to 1 by 0.25"));
-    CHECK(strstr(words, "a near tie") != NULL);
-    t.difference = 0.01;
-    CHECK(strstr(tern_device_text_words(&t, "cpu", words, sizeof words), "more than rounding explains"));
+    CHECK_NEAR(t.difference, 0.25, 0);
+    CHECK_STR(
+        tern_device_text_words(&t, "cpu", words, sizeof words),
+        "the same 1 tokens as cpu, then they part: cpu prefers token 2 to 1 by 0.25; logits differ by up "
+        "to 0.25: a near tie, rounding decides");
+}
+
+/* Whatever a device says, the difference of its logits is no measure of what rounding does to them. */
+TEST(garbage_is_an_error_of_a_device)
+{
+    static const float cpu[3] = {100, 0, 0}, garbage[3] = {-50, 70, 0}, scaled[3] = {200, 0, 0},
+                       nothing[3] = {NAN, NAN, NAN};
+    const float *const wrong[] = {garbage, scaled, nothing};
+    char words[320];
+    for (int known = 0; known < 20; known += 10) /* tokens that were right before */
+        for (int i = 0; i < 3; i++) {
+            tern_device_text t;
+            agree(known, 0.001F, &t);
+            tern__text_look(3, cpu, wrong[i], &t);
+            CHECK(t.wrong);
+            tern_device_text_words(&t, "cpu", words, sizeof words);
+            CHECK(strstr(words, ": an error of a device, rounding moves them by 12 at most") != NULL);
+            CHECK(strstr(words, "near tie") == NULL);
+            tern__text_look(3, cpu, cpu, &t); /* what follows does not hide it */
+            CHECK(t.wrong);
+        }
+}
+
+/* A lead that is small beside the logits, but not beside what rounding did to all tokens before. */
+TEST(what_was_known_before_they_part_counts)
+{
+    static const float cpu[3] = {10, 21, 20}, gpu[3] = {10, 20, 20.5F};
+    tern_device_text t;
+    agree(20, 0.5F, &t); /* moves logits by as much */
+    tern__text_look(3, cpu, gpu, &t);
+    CHECK(t.parts && !t.wrong);
+    agree(20, 0.001F, &t);
+    tern__text_look(3, cpu, gpu, &t);
+    CHECK(t.parts && t.wrong);
+    agree(2, 0.001F, &t); /* too few to know */
+    tern__text_look(3, cpu, gpu, &t);
+    CHECK(t.parts && !t.wrong);
 }
 
 TEST(reports_have_the_section)
@@ -395,7 +564,9 @@ TEST(reports_have_the_section)
     tern_report *r = NULL;
     CHECK(c != NULL);
     tern_device_text said = {
-        .device = "gpu", .tokens = 7, .parts = true, .chosen = 4, .margin = 1, .difference = 1};
+        .device = "gpu", .tokens = 7, .parts = true, .chosen = 4, .margin = 1, .difference = 1, .bound = 2};
+    CHECK_OK(tern_device_comparison_add_text(c, &said));
+    said.wrong = true;
     CHECK_OK(tern_device_comparison_add_text(c, &said));
     CHECK_OK(tern_device_comparison_json(c, &json));
     CHECK_OK(tern_report_create(NULL, &r));
@@ -410,6 +581,8 @@ TEST(reports_have_the_section)
     CHECK_OK(tern_report_write(r, TERN_REPORT_TEXT, 1, (const char *[]){"devices"}, &text));
     CHECK(strstr(text, "for large arrays: gpu") && strstr(text, "for small steps: cpu"));
     CHECK(strstr(text, "gpu: the same 7 tokens as cpu, then they part") != NULL);
+    CHECK(strstr(text, "a near tie") &&
+          strstr(text, "an error of a device, rounding moves them by 2 at most"));
     tern_string_free(text);
     CHECK_OK(tern_report_write(r, TERN_REPORT_HTML, 1, (const char *[]){"devices"}, &text));
     CHECK(strstr(text, "id=\"devices\"") && strstr(text, "Time as a ratio to that of cpu"));

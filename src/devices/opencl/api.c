@@ -31,11 +31,12 @@ static char missing[256];
 
 static bool find_functions(void *library)
 {
-#define FIND(name)                                                                           \
-    *(void **)&api.name = dlsym(library, "cl" #name);                                        \
-    if (!api.name) {                                                                         \
-        snprintf(missing, sizeof missing, "the OpenCL library has no function cl%s", #name); \
-        return false;                                                                        \
+#define FIND(name)                                                                                        \
+    *(void **)&api.name = dlsym(library, "cl" #name);                                                     \
+    if (!api.name) {                                                                                      \
+        snprintf(missing, sizeof missing,                                                                 \
+                 "the OpenCL library has no function cl%s: one of OpenCL 1.2 or newer is needed", #name); \
+        return false;                                                                                     \
     }
     TERN__CL_LIST(FIND)
 #undef FIND
@@ -89,11 +90,17 @@ static void load(void)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     tern__threads_list(&before);
     if (!library)
-        snprintf(missing, sizeof missing, "no OpenCL library is installed (%s)", names[0]);
+        snprintf(
+            missing, sizeof missing,
+            "no OpenCL library is installed (%s): scripts/install-deps.sh opencl installs one, and PoCL, its "
+            "driver for processors",
+            names[0]);
     else if (find_functions(library) && !find_device(CL_DEVICE_TYPE_GPU) && !find_device(CL_DEVICE_TYPE_ALL))
-        snprintf(missing, sizeof missing,
-                 "OpenCL has no device: no driver is installed, or none could start (PoCL must be able to "
-                 "write to ~/.cache/pocl, or to $POCL_CACHE_DIR)");
+        snprintf(
+            missing, sizeof missing,
+            "OpenCL has no device: no driver is installed (scripts/install-deps.sh opencl installs PoCL, for "
+            "processors), or none could start (PoCL must be able to write to ~/.cache/pocl, or to "
+            "$POCL_CACHE_DIR)");
     else if (!missing[0])
         place_threads(&before);
 }

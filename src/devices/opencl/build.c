@@ -17,7 +17,13 @@ typedef int tern__opencl_build_is_compiled; /* no file is empty */
 #include "base/log.h"
 #include "base/status.h"
 
-static const char options[] = "-cl-std=CL1.2 -w";
+/* "ROUNDED" tells the prelude that quotients and roots need no help. */
+static const char *options_of(const tern__device *d)
+{
+    return d->rounding == TERN__OCL_ROUNDS_DRIVER
+               ? "-cl-std=CL1.2 -w -cl-fp32-correctly-rounded-divide-sqrt -DROUNDED"
+               : "-cl-std=CL1.2 -w";
+}
 
 /* What stands before a program in its file. */
 typedef struct header {
@@ -32,12 +38,8 @@ enum { MOST_BYTES = 256 << 20 };
 
 static uint64_t key_of(const tern__device *d, const char *source)
 {
-    return tern__hash(source, strlen(source), tern__hash(options, sizeof options, d->identity));
-}
-
-static void path_of(const tern__device *d, uint64_t key, char *out, size_t size)
-{
-    snprintf(out, size, "%s/%016" PRIx64 ".bin", d->cache, key);
+    const char *options = options_of(d);
+    return tern__hash(source, strlen(source), tern__hash(options, strlen(options), d->identity));
 }
 
 /* ---- on disk ---- */
@@ -49,7 +51,7 @@ static cl_program read_program(tern__device *d, uint64_t key)
     size_t length = 0;
     header h;
     cl_program program = NULL;
-    path_of(d, key, path, sizeof path);
+    tern__ocl_kept_path(d->cache, key, path, sizeof path);
     if (tern__file_read_all(path, MOST_BYTES, &data, &length) != TERN_OK)
         return NULL;
     const unsigned char *binary = (const unsigned char *)data + sizeof h;
@@ -61,8 +63,9 @@ static cl_program read_program(tern__device *d, uint64_t key)
         cl_int status = CL_SUCCESS, error = CL_SUCCESS;
         program =
             d->cl->CreateProgramWithBinary(d->context, 1, &d->cl->device, &bytes, &binary, &status, &error);
-        if (program && (status != CL_SUCCESS || error != CL_SUCCESS ||
-                        d->cl->BuildProgram(program, 1, &d->cl->device, options, NULL, NULL) != CL_SUCCESS)) {
+        if (program &&
+            (status != CL_SUCCESS || error != CL_SUCCESS ||
+             d->cl->BuildProgram(program, 1, &d->cl->device, options_of(d), NULL, NULL) != CL_SUCCESS)) {
             d->cl->ReleaseProgram(program);
             program = NULL;
         }
@@ -102,8 +105,10 @@ static void write_program(tern__device *d, uint64_t key, cl_program program)
         d->cl->GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS) {
         memcpy(h.magic, magic, sizeof magic);
         h.checksum = tern__hash(binary, bytes, 0);
-        path_of(d, key, path, sizeof path);
-        if (write_file(path, &h, sizeof h, binary, bytes) != TERN_OK && !d->not_kept) {
+        tern__ocl_kept_path(d->cache, key, path, sizeof path);
+        if (write_file(path, &h, sizeof h, binary, bytes) == TERN_OK)
+            tern__ocl_kept_limit(d->cache, key, d->most_kept);
+        else if (!d->not_kept) {
             tern__log(TERN_LOG_WARN, "opencl: kernels are not kept, and built in every process: %s",
                       tern_last_error());
             d->not_kept = true;
@@ -114,21 +119,42 @@ static void write_program(tern__device *d, uint64_t key, cl_program program)
 
 /* ---- building ---- */
 
+/* What the compiler says, from its first error on: what stands before (notes, warnings) would take the message's place. */
+static tern_status fail_build(tern__device *d, const char *name, cl_program program, cl_int error)
+{
+    size_t bytes = 0;
+    char *log = NULL;
+    if (d->cl->GetProgramBuildInfo(program, d->cl->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes) ==
+        CL_SUCCESS)
+        log = tern__alloc_zero(bytes + 1, 1);
+    if (log && d->cl->GetProgramBuildInfo(program, d->cl->device, CL_PROGRAM_BUILD_LOG, bytes, log, NULL) !=
+                   CL_SUCCESS)
+        log[0] = '\0';
+    const char *first = log ? strstr(log, "error") : NULL;
+    while (first && first > log && first[-1] != '\n')
+        first--;
+    for (size_t n = log ? strlen(log) : 0; n > 0 && isspace((unsigned char)log[n - 1]); n--)
+        log[n - 1] = '\0';
+    const tern_status status =
+        tern__fail(TERN_INTERNAL, "opencl: kernel %s does not compile (error %d): %s", name, error,
+                   first           ? first
+                   : log && log[0] ? log
+                                   : "the driver says no more");
+    tern__free(log);
+    return status;
+}
+
 static tern_status compile(tern__device *d, const char *name, const char *source, cl_program *out)
 {
     cl_int error = CL_SUCCESS;
     cl_program program = d->cl->CreateProgramWithSource(d->context, 1, &source, NULL, &error);
     if (!program)
         return tern__ocl_fail(d, name, error);
-    error = d->cl->BuildProgram(program, 1, &d->cl->device, options, NULL, NULL);
+    error = d->cl->BuildProgram(program, 1, &d->cl->device, options_of(d), NULL, NULL);
     if (error != CL_SUCCESS) {
-        char log[256] = "";
-        d->cl->GetProgramBuildInfo(program, d->cl->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
-        for (size_t n = strlen(log); n > 0 && isspace((unsigned char)log[n - 1]); n--)
-            log[n - 1] = '\0';
+        const tern_status status = fail_build(d, name, program, error);
         d->cl->ReleaseProgram(program);
-        return tern__fail(TERN_INTERNAL, "opencl: kernel %s does not compile (error %d): %s", name, error,
-                          log);
+        return status;
     }
     *out = program;
     return TERN_OK;

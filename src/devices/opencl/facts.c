@@ -56,6 +56,7 @@ void tern__ocl_learn(const tern__cl *cl, tern__ocl_facts *out)
                          [PLATFORM_VERSION] = {.of_platform = true, .what = CL_PLATFORM_VERSION},
                          [EXTENSIONS] = {.what = CL_DEVICE_EXTENSIONS}};
     cl_ulong most = 0;
+    cl_device_fp_config single = 0;
     *out = (tern__ocl_facts){0};
     for (int i = 0; i < TEXTS; i++) {
         ask_text(cl, &texts[i]);
@@ -70,12 +71,20 @@ void tern__ocl_learn(const tern__cl *cl, tern__ocl_facts *out)
     ask(cl, CL_DEVICE_LOCAL_MEM_SIZE, sizeof out->local_bytes, &out->local_bytes);
     ask(cl, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof most, &most);
     ask(cl, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof out->group_items, &out->group_items);
+    ask(cl, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single, &single);
     const char *extensions = shown(&texts[EXTENSIONS]);
+    out->rounding = single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT ? TERN__OCL_ROUNDS_DRIVER
+                    : strstr(extensions, "cl_khr_fp64")          ? TERN__OCL_ROUNDS_F64
+                                                                 : TERN__OCL_ROUNDS_NOBODY;
     snprintf(out->model, sizeof out->model, "%s", shown(&texts[NAME]));
     snprintf(out->driver, sizeof out->driver, "%.60s %.30s", shown(&texts[PLATFORM]), shown(&texts[DRIVER]));
-    snprintf(out->features, sizeof out->features, "f32%s%s", strstr(extensions, "cl_khr_fp64") ? " f64" : "",
+    snprintf(out->features, sizeof out->features, "f32%s%s%s",
+             strstr(extensions, "cl_khr_fp64") ? " f64" : "",
              strstr(extensions, "cl_khr_fp16") ? " (f16 is stored, computed as f32)"
-                                               : " (f16 is stored, not computed)");
+                                               : " (f16 is stored, not computed)",
+             out->rounding == TERN__OCL_ROUNDS_DRIVER ? ""
+             : out->rounding == TERN__OCL_ROUNDS_F64  ? ", quotients and roots in f64"
+                                                      : ", no exact quotients and roots");
     snprintf(out->limits, sizeof out->limits, "a buffer %llu MiB, a work group %zu, local memory %llu KiB",
              (unsigned long long)(most >> 20), out->group_items,
              (unsigned long long)(out->local_bytes >> 10));

@@ -7,7 +7,8 @@ extern const tern__device_ops tern__device_opencl;
 
 #if !TERN_HAVE_OPENCL
 
-static const char missing[] = "this build has no OpenCL: its headers (CL/cl.h) were not installed";
+static const char missing[] = "this build has no OpenCL: its headers (CL/cl.h) were not installed; "
+                              "scripts/install-deps.sh opencl installs them, then build again";
 
 static void describe(tern__isa_cap cap, tern_device_info *out)
 {
@@ -74,9 +75,21 @@ static void describe(tern__isa_cap cap, tern_device_info *out)
 
 /* ---- the compiler's questions ---- */
 
+/* The same bits are promised of these ops (ops.def), and they divide, or take roots. NULL: it keeps that. */
+static const char *why_inexact(const tern__target *target, const tern__call *call)
+{
+    const tern__device *d = target->data;
+    const tern__opcode op = tern__op_code(call->op);
+    const bool divides =
+        op == TERN__OP_div || op == TERN__OP_reciprocal || op == TERN__OP_sqrt || op == TERN__OP_dequantise;
+    return divides && d->rounding == TERN__OCL_ROUNDS_NOBODY
+               ? "its driver does not round quotients and roots correctly, and it has no f64 that would"
+               : NULL;
+}
+
 static bool fuses(const tern__target *target, const tern__call *call)
 {
-    return tern__rows_has(call, tern__rowop_tables(target->isa_mask));
+    return !why_inexact(target, call) && tern__rows_has(call, tern__rowop_tables(target->isa_mask));
 }
 
 static tern_status choose_rows(const tern__target *target, const tern__call *call, tern__arena *arena,
@@ -125,6 +138,8 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     const tern__region *region =
         tern__op_code(call->op) == TERN__OP_fused ? call->attrs[TERN__ATTR_fused_body].region : NULL;
     (void)candidate;
+    why = why_inexact(target, call);
+    TERN__FAIL_IF(why, TERN_UNSUPPORTED, "%s", why);
     if (region && tern__region_has_product(region))
         return choose_epilogue(target, region, arena, out);
     TERN_TRY(choose_rows(target, call, arena, out, &found));
@@ -243,6 +258,8 @@ static tern_status create(const tern__device_options *options, tern__device **ou
         tern__ocl_sweep_driver_files(d->driver_files);
     d->least_room = LEAST_ROOM;
     d->identity = facts.identity;
+    d->rounding = facts.rounding;
+    d->most_kept = TERN__OCL_MOST_KEPT;
     d->target = (tern__target){.name = "opencl",
                                .workers = options->threads,
                                .isa_mask = tern__isa_mask_within(tern__cpu(), options->isa_cap),

@@ -107,6 +107,14 @@ void tern__ocl_offset(tern__ocl_draft *d, const char *name, const char *i, int r
 
 #if TERN_HAVE_OPENCL
 
+/* Who rounds quotients and roots of f32 as IEEE does, which those of the CPU are: the driver, where it is asked to; or f64, which is wide
+ * enough for the f32 next to it to be the right one. */
+typedef enum tern__ocl_rounding {
+    TERN__OCL_ROUNDS_NOBODY, /* OpenCL allows 2.5 and 3 units in the last place: what is exact is refused */
+    TERN__OCL_ROUNDS_F64,
+    TERN__OCL_ROUNDS_DRIVER
+} tern__ocl_rounding;
+
 /* A source that was built. */
 typedef struct tern__ocl_built {
     uint64_t hash;
@@ -158,6 +166,7 @@ struct tern__device {
     int units;          /* compute units */
     int group_items;    /* work items of a group, at most 256 */
     size_t local_bytes; /* memory that they share */
+    tern__ocl_rounding rounding;
     uint64_t identity;  /* of device and driver: what a built kernel is good for */
     char *cache, *dump; /* folders, or NULL */
     /* folder that the driver writes to while it builds; NULL: it writes nothing that is known of */
@@ -165,7 +174,8 @@ struct tern__device {
     uint64_t least_room; /* bytes that it needs there */
     tern__ocl_built *built;
     size_t n_built, cap_built;
-    bool not_kept;             /* the cache on disk could not be written, which has been said */
+    uint64_t most_kept;        /* bytes of the cache on disk */
+    bool not_kept;             /* it could not be written, which has been said */
     uint64_t compiled, loaded; /* sources that were compiled, and that the cache had */
     tern__ocl_memory **memory;
     size_t n_memory, cap_memory;
@@ -183,6 +193,7 @@ typedef struct tern__ocl_facts {
     cl_uint units;
     cl_device_type type;
     cl_bool unified;
+    tern__ocl_rounding rounding;
 } tern__ocl_facts;
 
 /* What cl->device says of itself. */
@@ -190,6 +201,15 @@ void tern__ocl_learn(const tern__cl *cl, tern__ocl_facts *out);
 
 /* The program of a source, built once: from the cache of the process, from that on disk, or now. */
 tern_status tern__ocl_build(tern__device *device, const char *name, const char *source, cl_program *out);
+
+/* ---- kept.c ---- */
+
+enum { TERN__OCL_MOST_KEPT = 256 << 20 }; /* bytes */
+
+/* The file of a program in `folder`: by the hash of device, driver, options and source. */
+void tern__ocl_kept_path(const char *folder, uint64_t key, char *out, size_t size);
+/* Removes the oldest files of programs until those in `folder` have at most `most` bytes; that of `newest` stays. */
+void tern__ocl_kept_limit(const char *folder, uint64_t newest, uint64_t most);
 
 /* ---- driver_files.c ---- */
 

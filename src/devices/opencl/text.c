@@ -20,6 +20,13 @@ const char tern__ocl_prelude[] =
     "1075);\n"
     "}\n"
     "#endif\n"
+    "#ifdef ROUNDED\n"
+    "inline float quotient(float x, float y) { return x / y; }\n"
+    "inline float root(float x) { return sqrt(x); }\n"
+    "#else\n" /* in f64; without that nobody asks for them */
+    "inline float quotient(float x, float y) { return (float)((real)x / (real)y); }\n"
+    "inline float root(float x) { return (float)sqrt((real)x); }\n"
+    "#endif\n"
     "inline float load_bf16(ushort x) { return as_float((uint)x << 16); }\n"
     "inline ushort store_bf16(float x)\n"
     "{\n"

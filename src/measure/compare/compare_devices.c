@@ -38,7 +38,8 @@ typedef struct comparer {
     tern_device_compare_options o;
     int n;
     const char *names[MOST_DEVICES];
-    tern_ctx *contexts[MOST_DEVICES];
+    tern_ctx *contexts[MOST_DEVICES]; /* NULL: it cannot be opened, for this reason */
+    char missing[MOST_DEVICES][160];
     tern_ctx *home; /* on the CPU: data are made there, and references computed */
     tern_device_comparison *out;
     int done, total;
@@ -54,6 +55,7 @@ typedef struct side {
     tern_tensor *inputs[MOST_PORTS], *outputs[MOST_PORTS];
     int n_in, n_out;
     double weight; /* elements of its constant */
+    bool failed;   /* its last run */
 } side;
 
 /* '@' becomes the size. */
@@ -150,6 +152,7 @@ static tern_status run_side(void *user)
     TERN_SCOPE(s->ctx) {
         status = tern_exec_run(s->exec, s->n_in, s->inputs, s->n_out, s->outputs);
     }
+    s->failed = status != TERN_OK;
     return status;
 }
 
@@ -253,6 +256,16 @@ static tern_device_time start_row(const comparer *c, int d, const device_case *o
     return row;
 }
 
+/* Of a failure of the device's, its row says why there is no time; others end the comparison. */
+static tern_status tell_failure(tern_device_time *row, tern_status status)
+{
+    if (!tern__status_of_device(status))
+        return status;
+    row->samples = 0;
+    snprintf(row->error, sizeof row->error, "%s", tern_last_error());
+    return TERN_OK;
+}
+
 static tern_status fill_row(tern_device_time *row, side *s, const double *samples, int n)
 {
     double *sorted = tern__alloc((size_t)n * sizeof *sorted);
@@ -271,7 +284,7 @@ static tern_status fill_row(tern_device_time *row, side *s, const double *sample
     return transfers_us(s, &row->transfer_us);
 }
 
-static tern_status time_sides(comparer *c, side *sides, const int *ready, int n_ready, tern_device_time *rows)
+static tern_status time_ready(comparer *c, side *sides, const int *ready, int n_ready, tern_device_time *rows)
 {
     tern__turns turns = {.rounds = c->o.rounds ? c->o.rounds : 15,
                          .budget_s = c->o.budget_s > 0 ? c->o.budget_s : 0.5};
@@ -294,7 +307,34 @@ static tern_status time_sides(comparer *c, side *sides, const int *ready, int n_
     return status;
 }
 
-/* What a device cannot run, or computes wrongly, has a row that says so; other failures end the comparison. */
+/* One that fails meanwhile is left out, and the others are timed again: they had turns with it. */
+static tern_status time_sides(comparer *c, side *sides, int *ready, int n_ready, tern_device_time *rows)
+{
+    for (;;) {
+        const tern_status status = time_ready(c, sides, ready, n_ready, rows);
+        int failed = 0;
+        while (failed < n_ready && !sides[ready[failed]].failed)
+            failed++;
+        if (status == TERN_OK || failed == n_ready)
+            return status;
+        TERN_TRY(tell_failure(&rows[ready[failed]], status));
+        for (n_ready--; failed < n_ready; failed++)
+            ready[failed] = ready[failed + 1];
+    }
+}
+
+/* Makes one device ready to be timed; what it cannot run, or computes wrongly, it is not. */
+static tern_status ready_side(const comparer *c, int d, const device_case *of, int at, const side *reference,
+                              side *s)
+{
+    TERN__FAIL_IF(!c->contexts[d], TERN_UNAVAILABLE, "%s", c->missing[d]);
+    s->ctx = c->contexts[d];
+    s->home = c->home;
+    TERN_TRY(open_side(s, of, of->sizes[at], NULL));
+    return check_side(s, reference, of->op);
+}
+
+/* What a device cannot run, computes wrongly or fails at has a row that says so; other failures end the comparison. */
 static tern_status compare_case(comparer *c, const device_case *of, int at)
 {
     side sides[MOST_DEVICES] = {{0}}, reference = {.ctx = c->home, .home = c->home};
@@ -303,22 +343,17 @@ static tern_status compare_case(comparer *c, const device_case *of, int at)
     tern_status status = TERN_OK;
     tern_scope_open(c->home);
     for (int d = 0; d < c->n; d++)
-        tern_scope_open(c->contexts[d]);
+        if (c->contexts[d])
+            tern_scope_open(c->contexts[d]);
     status = open_reference(&reference, of, of->sizes[at]);
     for (int d = 0; d < c->n && status == TERN_OK; d++) {
-        sides[d].ctx = c->contexts[d];
-        sides[d].home = c->home;
         rows[d] = start_row(c, d, of, at);
-        status = open_side(&sides[d], of, of->sizes[at], NULL);
-        rows[d].size = size_of(&sides[d]);
-        if (status == TERN_OK)
-            status = check_side(&sides[d], &reference, of->op);
+        rows[d].size = size_of(&reference);
+        status = ready_side(c, d, of, at, &reference, &sides[d]);
         if (status == TERN_OK)
             ready[n_ready++] = d;
-        else if (status == TERN_UNSUPPORTED || status == TERN_INTERNAL) {
-            snprintf(rows[d].error, sizeof rows[d].error, "%s", tern_last_error());
-            status = TERN_OK;
-        }
+        else
+            status = tell_failure(&rows[d], status);
     }
     if (status == TERN_OK)
         status = time_sides(c, sides, ready, n_ready, rows);
@@ -326,7 +361,8 @@ static tern_status compare_case(comparer *c, const device_case *of, int at)
         status = tern_device_comparison_add(c->out, &rows[d]);
     for (int d = 0; d < c->n; d++) {
         close_side(&sides[d]);
-        tern_scope_close(c->contexts[d]);
+        if (c->contexts[d])
+            tern_scope_close(c->contexts[d]);
     }
     close_side(&reference);
     tern_scope_close(c->home);
@@ -376,7 +412,10 @@ static tern_status compare_ops(comparer *c)
         tern_ctx_options options = tern_ctx_options_default();
         options.device = c->names[d];
         options.threads = c->o.threads;
-        TERN_TRY(tern_ctx_create(&options, &c->contexts[d]));
+        const tern_status status = tern_ctx_create(&options, &c->contexts[d]);
+        if (status != TERN_OK && !tern__status_of_device(status))
+            return status;
+        snprintf(c->missing[d], sizeof c->missing[d], "%s", status == TERN_OK ? "" : tern_last_error());
     }
     for (size_t k = 0; k < TERN__COUNT(cases); k++)
         for (int at = 0; at < SIZES && is_wanted(c, cases[k].op); at++) {
@@ -388,7 +427,7 @@ static tern_status compare_ops(comparer *c)
 
 /* ---- a model ---- */
 
-enum { MODEL_ROWS = 2 }; /* prompts, generating */
+enum { MODEL_ROWS = 2, PROMPT_TOKENS = 64, NEW_TOKENS = 16 }; /* prompts, generating */
 
 /* A model's rows on one device. */
 typedef struct model_side {
@@ -435,8 +474,8 @@ static tern_status time_model(const comparer *c, const char *device, bool helped
     o.path = c->o.model;
     o.device = device;
     o.fallback = helped;
-    o.n_prompt = 64;
-    o.n_gen = 16;
+    o.n_prompt = PROMPT_TOKENS;
+    o.n_gen = NEW_TOKENS;
     o.repetitions = c->o.rounds ? c->o.rounds : 7;
     o.memory = 4 << 20; /* limits are not what is asked for */
     if (c->o.threads) {
@@ -471,17 +510,38 @@ static tern_status compare_texts(comparer *c)
     return TERN_OK;
 }
 
-/* Device after device, since each loads the model; rows are listed case by case. */
+/* A device that has no time for anything has rows that say why. */
+static void fail_model(model_side *on, const char *device)
+{
+    *on = (model_side){.n = 0};
+    snprintf(on->device, sizeof on->device, "%s", device);
+    take_model(on, &(tern_bench_model_row){.n_prompt = PROMPT_TOKENS, .error = tern_last_error()});
+    take_model(on, &(tern_bench_model_row){.n_gen = NEW_TOKENS, .error = tern_last_error()});
+}
+
+static tern_status measure_model(const comparer *c, const char *device, model_side *on)
+{
+    tern_status status = time_model(c, device, false, on);
+    if (status == TERN_UNSUPPORTED || ((status == TERN_OK || status == TERN_STATE) && !has_all_times(on)))
+        status = time_model(c, device, true, on);
+    return status == TERN_STATE && on->n == MODEL_ROWS ? TERN_OK
+                                                       : status; /* none was measured: rows say why */
+}
+
+/* Device after device, since each loads the model; rows are listed case by case. What fails on all of them is not the devices' failure. */
 static tern_status compare_model(comparer *c)
 {
     model_side sides[MOST_DEVICES];
+    int failed = 0;
     c->total = 2 * c->n - 1;
     for (int d = 0; d < c->n; d++) {
         TERN_TRY(tell(c, c->names[d]));
-        tern_status status = time_model(c, c->names[d], false, &sides[d]);
-        if (status == TERN_UNSUPPORTED || (status == TERN_OK && !has_all_times(&sides[d])))
-            status = time_model(c, c->names[d], true, &sides[d]);
-        TERN_TRY(status);
+        const tern_status status = measure_model(c, c->names[d], &sides[d]);
+        failed += status != TERN_OK;
+        if (status != TERN_OK && (failed == c->n || !tern__status_of_device(status)))
+            return status;
+        if (status != TERN_OK)
+            fail_model(&sides[d], c->names[d]);
     }
     for (int i = 0; i < MODEL_ROWS; i++)
         for (int d = 0; d < c->n; d++)

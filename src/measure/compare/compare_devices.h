@@ -35,7 +35,16 @@ typedef struct tern__text_question {
 /* What fails is said in out->error. */
 tern_status tern__compare_text(const tern__text_question *question, const char *device,
                                tern_device_text *out);
-/* Takes the logits of one token on both devices: either both would choose it, or there they part. */
+/* How much of the difference of two devices' logits is rounding's. Neither number follows from the difference that it judges.
+ *
+ * A logit may move by TERN__TEXT_CEILING of the logits' spread (their standard deviation on the first device), at every token, whether the texts
+ * part there or not. And where they part, behind at least TERN__TEXT_KNOWN tokens, each of the two logits may have moved by TERN__TEXT_GROWTH
+ * times what the tokens before differed by at most, or TERN__TEXT_FLOOR of the spread where that is more: the lead is at most twice that. */
+#define TERN__TEXT_CEILING 0.25
+#define TERN__TEXT_FLOOR 0.01
+enum { TERN__TEXT_KNOWN = 8, TERN__TEXT_GROWTH = 8 };
+
+/* Takes the logits of one token on both devices: either both would choose it, or there they part. Judges them, too. */
 void tern__text_look(int64_t n, const float *first, const float *other, tern_device_text *out);
 
 void tern__device_comparison_add_json(const tern_device_comparison *c, tern__strbuf *to);

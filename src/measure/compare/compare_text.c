@@ -64,15 +64,44 @@ static int32_t likeliest(const float *logits, int64_t n)
     return best;
 }
 
+/* The standard deviation. */
+static double spread_of(int64_t n, const float *logits)
+{
+    double mean = 0, squares = 0;
+    for (int64_t i = 0; i < n; i++)
+        mean += (double)logits[i] / (double)n;
+    for (int64_t i = 0; i < n; i++)
+        squares += ((double)logits[i] - mean) * ((double)logits[i] - mean);
+    return sqrt(squares / (double)n);
+}
+
+/* Most that a logit differs by; what is no number is as far as can be. */
+static double most_apart(int64_t n, const float *first, const float *other)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n && !isnan(most); i++) {
+        const double apart = fabs((double)first[i] - (double)other[i]);
+        most = apart <= most ? most : apart;
+    }
+    return most;
+}
+
+/* Is `moved`, what a logit has moved by at least, more than `bound`? The first that is too much stays what is told. */
+static void judge(double moved, double bound, tern_device_text *out)
+{
+    if (out->wrong)
+        return;
+    out->bound = bound;
+    out->wrong = !(moved <= bound);
+}
+
 void tern__text_look(int64_t n, const float *first, const float *other, tern_device_text *out)
 {
     const int32_t theirs = likeliest(first, n), own = likeliest(other, n);
-    for (int64_t i = 0; i < n; i++) {
-        const double apart = fabs((double)first[i] - (double)other[i]);
-        if (!(apart <= out->difference) &&
-            !isnan(out->difference)) /* what is no number is as far as can be */
-            out->difference = apart;
-    }
+    const double apart = most_apart(n, first, other), spread = spread_of(n, first), before = out->difference;
+    judge(apart, TERN__TEXT_CEILING * spread, out);
+    if (!(apart <= before) && !isnan(before))
+        out->difference = apart;
     if (own == theirs) {
         out->tokens++;
         return;
@@ -81,6 +110,11 @@ void tern__text_look(int64_t n, const float *first, const float *other, tern_dev
     out->chosen = theirs;
     out->other = own;
     out->margin = (double)first[theirs] - (double)first[own];
+    if (out->tokens >= TERN__TEXT_KNOWN) { /* two logits moved, one up and one down */
+        const double bound =
+            fmin(TERN__TEXT_CEILING * spread, fmax(TERN__TEXT_GROWTH * before, TERN__TEXT_FLOOR * spread));
+        judge(out->margin / 2, bound, out);
+    }
 }
 
 static tern_status read_along(const tern__text_question *q, reader *first, reader *other,
@@ -101,6 +135,15 @@ static tern_status read_along(const tern__text_question *q, reader *first, reade
     return TERN_OK;
 }
 
+/* A device that failed said nothing: that was the CPU, which took over. */
+static tern_status check_who_spoke(const reader *r)
+{
+    tern_device_error e;
+    TERN__FAIL_IF(tern_ctx_device_error(r->ctx, &e) && e.taken_over, TERN_UNAVAILABLE,
+                  "the CPU took over: %s of %s failed: %.80s", e.doing, e.op, e.cause);
+    return TERN_OK;
+}
+
 tern_status tern__compare_text(const tern__text_question *q, const char *device, tern_device_text *out)
 {
     reader first = {0}, other = {0};
@@ -111,6 +154,8 @@ tern_status tern__compare_text(const tern__text_question *q, const char *device,
         status = open_reader(q, device, &other);
     if (status == TERN_OK)
         status = read_along(q, &first, &other, out);
+    if (status == TERN_OK)
+        status = check_who_spoke(&other);
     if (status != TERN_OK && status != TERN_CANCELLED) {
         snprintf(out->error, sizeof out->error, "%s", tern_last_error());
         status = TERN_OK;
@@ -129,15 +174,21 @@ const char *tern_device_text_words(const tern_device_text *t, const char *first,
         return to;
     if (t->error[0])
         snprintf(to, room, "unavailable: %s", t->error);
-    else if (!t->parts)
-        snprintf(to, room, "the same %d tokens as %s; logits differ by %.2g at most", t->tokens, first,
-                 t->difference);
-    else
-        snprintf(
-            to, room,
-            "the same %d tokens as %s, then they part: %s prefers token %d to %d by %.2g; logits differ by "
-            "up to %.2g: %s",
-            t->tokens, first, first, (int)t->chosen, (int)t->other, t->margin, t->difference,
-            t->margin <= 2 * t->difference ? "a near tie, rounding decides" : "more than rounding explains");
+    else {
+        const int used =
+            t->parts
+                ? snprintf(to, room,
+                           "the same %d tokens as %s, then they part: %s prefers token %d to %d by %.2g; "
+                           "logits differ by up to %.2g",
+                           t->tokens, first, first, (int)t->chosen, (int)t->other, t->margin, t->difference)
+                : snprintf(to, room, "the same %d tokens as %s; logits differ by %.2g at most", t->tokens,
+                           first, t->difference);
+        const size_t at = used > 0 && (size_t)used < room ? (size_t)used : room - 1;
+        if (t->wrong)
+            snprintf(to + at, room - at, ": an error of a device, rounding moves them by %.2g at most",
+                     t->bound);
+        else if (t->parts)
+            snprintf(to + at, room - at, ": a near tie, rounding decides");
+    }
     return to;
 }

@@ -125,7 +125,7 @@ static bool is_first(const tern_device_comparison *c, size_t i)
 
 typedef struct pair {
     double size, ratio;
-    bool faster; /* beyond doubt: the intervals do not meet */
+    bool faster, slower; /* beyond doubt: the intervals do not meet */
 } pair;
 
 enum { MOST_PAIRS = 64 };
@@ -145,7 +145,7 @@ static int list_pairs(const tern_device_comparison *c, const tern_device_time *o
         int at = n++;
         for (; at > 0 && out[at - 1].size > row->size; at--)
             out[at] = out[at - 1];
-        out[at] = (pair){row->size, ratio, ratio < 1 && clear};
+        out[at] = (pair){row->size, ratio, ratio < 1 && clear, ratio > 1 && clear};
     }
     return n;
 }
@@ -164,7 +164,7 @@ static void find_crossover(const pair *pairs, int n, tern_device_crossover *out)
         out->size = pairs[0].size;
     else if (out->any) {
         const pair a = pairs[from - 1], b = pairs[from];
-        const double t = a.ratio > 1 ? log(a.ratio) / (log(a.ratio) - log(b.ratio)) : 1;
+        const double t = a.slower ? log(a.ratio) / (log(a.ratio) - log(b.ratio)) : 1;
         out->size = exp(log(a.size) + t * (log(b.size) - log(a.size)));
     }
 }
@@ -384,6 +384,8 @@ static void add_text(const tern_device_text *t, const char *base, tern__strbuf *
     }
     tern__member_number(to, "margin", t->margin, &first);
     tern__member_number(to, "difference", t->difference, &first);
+    tern__member_number(to, "bound", t->bound, &first);
+    tern__member_bool(to, "wrong", t->wrong, &first);
     tern__member_string(to, "error", t->error, &first);
     tern__member_string(to, "words", tern_device_text_words(t, base, words, sizeof words), &first);
     tern__strbuf_add(to, "}");

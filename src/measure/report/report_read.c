@@ -290,7 +290,9 @@ static tern_status device_text_from(const json_t *o, tern_device_comparison *c)
                              .chosen = small(o, "chosen"),
                              .other = small(o, "other"),
                              .margin = number(o, "margin"),
-                             .difference = number(o, "difference")};
+                             .difference = number(o, "difference"),
+                             .bound = number(o, "bound"),
+                             .wrong = json_is_true(json_object_get(o, "wrong"))};
     const bool fits = copy_text(o, "device", text.device, sizeof text.device) &&
                       copy_text(o, "error", text.error, sizeof text.error);
     TERN__FAIL_IF(!fits || !text.device[0], TERN_FORMAT,
