@@ -12,7 +12,8 @@
  *
  * Memory (peak_bytes) and accuracy (accuracy_error) are no samples but numbers: memory is worse if it grew by more than the
  * threshold, accuracy if the error is more than twice the baseline's and above 1e-7. What differs from its reference now, or fails where
- * it did not, is critical. Missing is only what this tern does not have, what cannot be had here, and what took too long.
+ * it did not, is critical, though it be in one of
+ * several sessions. Missing is only what this tern does not have, what cannot be had here, and what took too long.
  *
  * Ownership: a report owns its texts; what tern_regress_at gives is valid as long as the report. Threading: these calls keep
  * nothing; a report belongs to one thread at a time. */
@@ -82,7 +83,9 @@ typedef struct tern_history {
 typedef struct tern_regress_report tern_regress_report;
 
 typedef struct tern_regress_row {
-    tern_result base;                          /* of the first session, without samples */
+    /* Of several sessions: `base` is the first that was measured, `now` the first that failed, else the first that was measured; of both
+     * peak_bytes and accuracy_error are the largest of all that were measured. */
+    tern_result base;                          /* without samples */
     tern_result now;                           /* as measured; rounds 0: it was not */
     int runs;                                  /* sessions of the baseline */
     tern_regress_state state;                  /* the worst of the three */

@@ -82,6 +82,23 @@ static void add_part(char *text, size_t room, const char *format, const char *na
     snprintf(text + used, room - used, format, used ? "; " : "", name, change);
 }
 
+/* What it says for itself where there are no times, or where other sessions have them. */
+static void add_error(const tern_regress_report *p, const tern_regress_row *row, char *text, size_t room)
+{
+    const size_t used = strlen(text);
+    int failed = 0, all = 0;
+    for (int i = 0; i < p->results->n; i++)
+        if (tern_result_same(&p->results->rows[i], &row->base)) {
+            failed += tern__result_failed(&p->results->rows[i]);
+            all++;
+        }
+    if (failed > 0 && failed < all)
+        snprintf(text + used, room - used, "%sin %d of %d sessions: %s", used ? "; " : "", failed, all,
+                 row->now.error);
+    else if (row->time == TERN_REGRESS_MISSING && row->now.error[0])
+        snprintf(text + used, room - used, "%s%s", used ? "; " : "", row->now.error);
+}
+
 /* `of_time` (may be NULL): what there is to say of the times, instead of what the comparison says. */
 static tern_status explain_as(tern_regress_report *p, tern_regress_row *row, const char *of_time)
 {
@@ -113,10 +130,7 @@ static tern_status explain_as(tern_regress_report *p, tern_regress_row *row, con
         snprintf(text + used, sizeof text - used, "%stime: %+.1f %%, but %s", used ? "; " : "",
                  100 * (c->ratio - 1), why);
     }
-    if (row->time == TERN_REGRESS_MISSING && row->now.error[0]) {
-        const size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "%s%s", used ? "; " : "", row->now.error);
-    }
+    add_error(p, row, text, sizeof text);
     return text[0] ? tern__regress_set_reason(p, row, text)
                    : tern__regress_set_reason(p, row, row->time == TERN_REGRESS_MISSING ? "no times" : "");
 }
