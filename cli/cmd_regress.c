@@ -443,7 +443,7 @@ static const option options[] = {
     {"family", 0, "F", NULL, "only the benchmarks of this family"},
     {"budget", 0, "S", NULL, "take samples of each benchmark for at most S seconds (default: four times what a session of the baseline took)"},
     {"samples", 0, "N", NULL, "take at most N of them (default: four times as many as a session of the baseline)"},
-    {"timeout", 0, "S", NULL, "give up a benchmark that takes longer: a regression if the baseline measured it in less than a tenth of it and others leave the machine alone, else missing (default: 60; of models 600)"},
+    {"timeout", 0, "S", NULL, "take no samples of a benchmark after S seconds. With less than a session's by then it is given up: a regression if the baseline measured it in less than a tenth of that and others leave the machine alone, else missing (default: 60; of models 600)"},
     {"any-host", 0, NULL, NULL, "compare although the baseline is of another machine"},
     {"no-record", 0, NULL, NULL, "do not add this session to the baseline's history"},
     {"missing", 0, "WHAT", "pass fail", "a benchmark that the baseline has and this build does not: no regression (default), or status 3"},
