@@ -136,8 +136,8 @@ TERN_API tern_status tern_regress_compare(const tern_regress_options *options, c
                                           const tern_results *history, const tern_results *now,
                                           tern_regress_report **out);
 
-/* Of two builds that were run in turns: session i of `old` was next to session i of `now`, so that what slowed the machine down slowed
- * down both. The medians of sessions are compared in pairs (Wilcoxon's signed-rank test), and need no noise floor. One look at the pairs
+/* Of two builds that were run in turns: session i of `old` (`run` of its rows) was next to session i of `now`, so that what slowed the
+ * machine down slowed down both. What one of the two could not measure is left out of both. The medians of sessions are compared in pairs (Wilcoxon's signed-rank test), and need no noise floor. One look at the pairs
  * there are: with fewer than tern_regress_pairs_needed nothing can be called slower. */
 TERN_API tern_status tern_regress_pairs(const tern_regress_options *options, const tern_results *old,
                                         const tern_results *now, tern_regress_report **out);

@@ -416,6 +416,31 @@ TEST(what_is_worse_in_any_session_is_found)
         }
 }
 
+/* The machine's speed changes from pair to pair by half and more. What one session of a pair could not measure leaves its neighbour alone:
+ * next to another pair's it would look like a change. */
+TEST(a_session_without_times_takes_its_neighbour_with_it)
+{
+    machine m = {.seed = harness_seed(), .sample_noise = 0.002, .session_noise = 0.002};
+    const double mood[] = {1, 2, 4, 8};
+    for (int gone = 0; gone < 2 * PAIRS; gone++) {
+        tern_results *sets[2] = {new_set("here"), new_set("here")};
+        tern_regress_report *report;
+        tern_regress_row row;
+        for (int run = 0; run < PAIRS; run++)
+            for (int k = 0; k < 2; k++)
+                if (gone == 2 * run + k)
+                    add_failure(sets[k], run, "unavailable: given up after 1 s");
+                else
+                    add_session(&m, sets[k], run, "a", 100 * mood[run % 4]);
+        CHECK_OK(tern_regress_pairs(NULL, sets[0], sets[1], &report));
+        CHECK_OK(tern_regress_at(report, 0, &row));
+        CHECK(row.comparison.n_b == PAIRS - 1 && row.state == TERN_REGRESS_SAME);
+        tern_regress_free(report);
+        tern_results_free(sets[0]);
+        tern_results_free(sets[1]);
+    }
+}
+
 /* A baseline one of whose sessions gave up (`first`: the first one) against what is wrong, or has times, now. */
 static void compare_after_gap(bool first, const char *error, tern_regress_state *out)
 {

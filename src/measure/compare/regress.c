@@ -315,23 +315,54 @@ tern_status tern__regress_finish(tern_regress_report *p, tern_status status, ter
 
 /* ---- of results that are there ---- */
 
-/* Session by session: the medians of neighbours. */
+/* Of the rows of its benchmark in its session, how many are before row i? Usually none. */
+static int place_in_session(const tern_results *in, int i)
+{
+    int place = 0;
+    for (int k = 0; k < i; k++)
+        place += in->rows[k].run == in->rows[i].run && tern_result_same(&in->rows[k], &in->rows[i]);
+    return place;
+}
+
+/* The row that was next to row i of `in`: of the same session, at the same place; NULL: there is none. */
+static const tern_result *find_neighbour(const tern_results *in, int i, const tern_results *among)
+{
+    int place = place_in_session(in, i);
+    for (int k = 0; k < among->n; k++)
+        if (among->rows[k].run == in->rows[i].run && tern_result_same(&among->rows[k], &in->rows[i]) &&
+            place-- == 0)
+            return &among->rows[k];
+    return NULL;
+}
+
+/* Session by session: the medians of neighbours, seconds. Where one of them has none, the other is nobody's neighbour. */
+static int take_pairs(const tern_regress_report *p, const tern_result *key, const tern_results *now,
+                      double *a, double *b)
+{
+    int n = 0;
+    for (int i = 0; i < p->base->n; i++) {
+        const tern_result *old = &p->base->rows[i];
+        if (!(old->median_us > 0) || !tern_result_same(old, key))
+            continue;
+        const tern_result *new = find_neighbour(p->base, i, now);
+        if (!new || !(new->median_us > 0))
+            continue;
+        a[n] = old->median_us * 1e-6;
+        b[n++] = new->median_us * 1e-6;
+    }
+    return n;
+}
+
 static tern_status compare_pairs(const tern_regress_report *p, tern_regress_row *row, const tern_results *now)
 {
-    double *a = NULL, *b = NULL;
-    int n = 0, m = 0;
     const tern_compare_options o = tern__regress_look(p, row);
-    tern_status status = take_medians(p->base, &row->base, NULL, &a, &n);
-    if (status == TERN_OK)
-        status = take_medians(now, &row->base, NULL, &b, &m);
-    for (int i = 0; i < n; i++)
-        a[i] *= 1e-6; /* seconds */
-    for (int i = 0; i < m; i++)
-        b[i] *= 1e-6;
-    if (status == TERN_OK && n > 0 && m > 0)
-        status = tern_compare_pairs(&o, a, b, n < m ? n : m, &row->comparison);
-    tern__free(a);
-    tern__free(b);
+    const size_t most = (size_t)p->base->n;
+    double *pairs = tern__alloc_zero(2 * most, sizeof *pairs);
+    if (!pairs)
+        return tern__out_of_memory(2 * most * sizeof *pairs);
+    const int n = take_pairs(p, &row->base, now, pairs, pairs + most);
+    tern_status status = n > 0 ? tern_compare_pairs(&o, pairs, pairs + most, n, &row->comparison) : TERN_OK;
+    tern__free(pairs);
     return status;
 }
 
