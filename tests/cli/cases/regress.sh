@@ -73,6 +73,12 @@ tern regress --baseline main --from once.json --no-record | grep -oE 'worse in o
 results once_more.json 1.2
 regress --from once.json --from once_more.json
 status tern regress --baseline main --no-record --from once.json --from once.json
+echo "# nor is one session a baseline to judge by: more samples would not help, and that is said"
+tern baseline create one --from same.json
+regress_one() { tern regress --baseline one --no-record --from once.json "$@"; }
+regress_one | awk 'length > 80 { print "wide: " $0 }  /^undecided:/ { advice = 1 }  advice'
+regress_one --output-format json | json '[r["state"] for r in j["rows"]]'
+tern baseline delete one
 echo "# a family"
 "$TERN_PYTHON" - <<'END'
 import json
