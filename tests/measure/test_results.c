@@ -94,6 +94,41 @@ TEST(figures_come_from_the_samples)
     tern_results_free(r);
 }
 
+/* A clock that ticks coarsely: most samples are equal, so that half of them are at no distance from the median. */
+TEST(outliers_are_counted_where_most_samples_are_equal)
+{
+    static const struct {
+        double others; /* us, of every tenth of forty samples at 10 us */
+        int outliers;
+    } cases[] = {{10, 0}, {100, 4}, {10.001, 4}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        double x[40];
+        tern_results *r;
+        tern_result row = tern_result_default();
+        for (int i = 0; i < 40; i++)
+            x[i] = i % 10 == 3 ? cases[k].others : 10;
+        row.rounds = 40, row.samples_us = x;
+        CHECK_OK(tern_results_create(&r));
+        CHECK_OK(tern_results_add(r, &row));
+        CHECK_OK(tern_results_at(r, 0, &row));
+        CHECK_EQ(row.mad_us, 0);
+        CHECK_EQ(row.outliers, cases[k].outliers);
+        tern_results_free(r);
+    }
+    /* Nearly half of them one tick later are none. */
+    double x[41];
+    tern_results *r;
+    tern_result row = tern_result_default();
+    for (int i = 0; i < 41; i++)
+        x[i] = i % 2 ? 11 : 10;
+    row.rounds = 41, row.samples_us = x;
+    CHECK_OK(tern_results_create(&r));
+    CHECK_OK(tern_results_add(r, &row));
+    CHECK_OK(tern_results_at(r, 0, &row));
+    CHECK_EQ(row.outliers, 0);
+    tern_results_free(r);
+}
+
 TEST(the_interval_of_the_median_holds_as_often_as_it_says)
 {
     const uint64_t seed = harness_seed();
