@@ -2,6 +2,7 @@
 #include "sessions.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "baselines.h"
@@ -23,7 +24,7 @@ static int run_session(const char *name, const char *line, int number, tern_resu
     text out = {0}, run = {0};
     tern_results *r = NULL;
     text_addf(&run, "exec %s", line); /* no shell in between that ends before it does */
-    const int ended = child_run(text_string(&run), &out, false);
+    const int ended = child_run(text_string(&run), &out, SIZE_MAX, false);
     int code = EXIT_DONE;
     if (ended == CHILD_STOPPED)
         code = fail("stopped");
