@@ -10,7 +10,7 @@
  * Where the old build is at hand both are run in turns instead (tern_regress_pairs), which tells smaller changes on a machine that
  * others use. Models (suite "model", <tern/bench_model.h>) are measured ten times and looked at once.
  *
- * Memory (peak_bytes) and accuracy (accuracy_error) are no samples but numbers: memory is worse if it grew by more than the
+ * Memory (peak_bytes and allocations) and accuracy (accuracy_error) are no samples but numbers: memory is worse if it grew by more than the
  * threshold, accuracy if the error is more than twice the baseline's and above 1e-7. What differs from its reference now, or fails where
  * it did not, is critical, though it be in one of
  * several sessions. Missing is only what this tern does not have, what cannot be had here, and what took too long.
@@ -84,7 +84,7 @@ typedef struct tern_regress_report tern_regress_report;
 
 typedef struct tern_regress_row {
     /* Of several sessions: `base` is the first that was measured, `now` the first that failed, else the first that was measured; of both
-     * peak_bytes and accuracy_error are the largest of all that were measured. */
+     * peak_bytes, allocations and accuracy_error are the largest of all that were measured. */
     tern_result base;                          /* without samples */
     tern_result now;                           /* as measured; rounds 0: it was not */
     int runs;                                  /* sessions of the baseline */

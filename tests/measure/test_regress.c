@@ -368,6 +368,7 @@ static void compare_spoilt(void (*spoil)(tern_results *now, int place), int plac
     for (int run = 0; run < PAIRS; run++) {
         add_session(&m, base, run, "a", 100);
         add_session(&m, now, run, "a", 100);
+        base->rows[run].allocations = 0;
     }
     spoil(now, place);
     CHECK_OK(paired ? tern_regress_pairs(NULL, base, now, &report)
@@ -394,6 +395,12 @@ static void spoil_accuracy(tern_results *now, int place)
     now->rows[place].accuracy_error = 0.5;
 }
 
+static void spoil_allocations(tern_results *now, int place)
+{
+    for (int i = 0; i < now->n; i++)
+        now->rows[i].allocations = i == place ? 3 : 0;
+}
+
 static void spoil_memory(tern_results *now, int place)
 {
     now->rows[place].peak_bytes *= 10;
@@ -411,6 +418,9 @@ TEST(what_is_worse_in_any_session_is_found)
             CHECK_STR(reason, "in 1 of 12 sessions: bench: a differs from its reference");
             compare_spoilt(spoil_accuracy, places[k], paired, &row, reason);
             CHECK(row.state == TERN_REGRESS_CRITICAL && row.now.accuracy_error == 0.5);
+            compare_spoilt(spoil_allocations, places[k], paired, &row, reason);
+            CHECK(row.state == TERN_REGRESS_CRITICAL && row.memory == TERN_REGRESS_CRITICAL);
+            CHECK_STR(reason, "memory: some where there was none, 3 allocations");
             compare_spoilt(spoil_memory, places[k], paired, &row, reason);
             CHECK(row.state == TERN_REGRESS_CRITICAL && row.now.peak_bytes == 10000);
         }

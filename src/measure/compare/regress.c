@@ -200,6 +200,7 @@ static void take_largest(const tern_results *in, tern_result *all)
         if (!has_times(r) || !tern_result_same(r, all))
             continue;
         all->peak_bytes = r->peak_bytes > all->peak_bytes ? r->peak_bytes : all->peak_bytes;
+        all->allocations = r->allocations > all->allocations ? r->allocations : all->allocations;
         all->accuracy_error = fmax(all->accuracy_error, r->accuracy_error); /* NaN: unknown, and loses */
     }
 }
