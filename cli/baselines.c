@@ -58,29 +58,43 @@ static const char *host_of(const tern_results *r)
     return host ? host : "";
 }
 
-bool results_append(tern_results *to, const tern_results *from)
+int results_next_session(const tern_results *r)
+{
+    tern_result row;
+    int next = 0;
+    /* None past the last: an error may still be to be told. */
+    for (int i = 0; i < tern_results_count(r); i++)
+        if (tern_results_at(r, i, &row) == TERN_OK && row.run >= next)
+            next = row.run + 1;
+    return next;
+}
+
+bool results_append_as(tern_results *to, const tern_results *from, int first)
 {
     tern_result row;
     const char *name, *value;
-    int next = 0;
+    const bool any = tern_results_count(to) > 0;
     tern_status status = TERN_OK;
-    for (int i = 0; tern_results_at(to, i, &row) == TERN_OK; i++)
-        next = row.run + 1 > next ? row.run + 1 : next;
-    if (next > 0 && strcmp(host_of(to), host_of(from)) != 0) {
+    if (any && strcmp(host_of(to), host_of(from)) != 0) {
         fail("results of different machines (%s and %s) do not make one baseline", host_of(to),
              host_of(from));
         return false;
     }
-    for (int i = 0;
-         next == 0 && status == TERN_OK && tern_results_condition_at(from, i, &name, &value) == TERN_OK; i++)
+    for (int i = 0; !any && status == TERN_OK && tern_results_condition_at(from, i, &name, &value) == TERN_OK;
+         i++)
         status = tern_results_set_condition(to, name, value);
     for (int i = 0; status == TERN_OK && tern_results_at(from, i, &row) == TERN_OK; i++) {
-        row.run += next;
+        row.run += first;
         status = tern_results_add(to, &row);
     }
     if (status != TERN_OK)
         fail_status(NULL);
     return status == TERN_OK;
+}
+
+bool results_append(tern_results *to, const tern_results *from)
+{
+    return results_append_as(to, from, results_next_session(to));
 }
 
 bool results_load(const char *path, tern_results **out)

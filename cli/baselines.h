@@ -23,6 +23,10 @@ int fail_baseline(tern_status status);
 /* Appends the rows of `from` as sessions after those there are; conditions come with the first. false: they are of different machines
  * or too many, and that was said. */
 bool results_append(tern_results *to, const tern_results *from);
+/* The same, as sessions from number `first` on, which `to` has none of yet. */
+bool results_append_as(tern_results *to, const tern_results *from, int first);
+/* The number after that of the last session; 0: there is none. */
+int results_next_session(const tern_results *r);
 /* The same for sessions that were measured before, one or more in each file that --from names. A session that is given twice is refused:
  * it would confirm itself, and know of no noise. EXIT_FAILED: that was said. */
 int results_append_files(const args *a, tern_results *to);

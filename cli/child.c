@@ -131,13 +131,24 @@ static int start(const char *line, int to, bool errors, pid_t *out)
     return bad;
 }
 
+/* Leaves the last `most` bytes. */
+static void keep_tail(text *t, size_t most)
+{
+    if (t->length <= most)
+        return;
+    memmove(t->data, t->data + (t->length - most), most + 1); /* with the NUL */
+    t->length = most;
+}
+
 /* How many bytes came; 0: nothing more does, below 0: nothing did now. */
-static ssize_t take(int from, text *out)
+static ssize_t take(int from, text *out, size_t most)
 {
     char buffer[1 << 14];
     const ssize_t got = read(from, buffer, sizeof buffer);
     if (got > 0)
         text_add_n(out, buffer, (size_t)got);
+    if (out->length / 2 > most)
+        keep_tail(out, most); /* not at every byte more */
     return got < 0 && errno != EAGAIN && errno != EINTR ? 0 : got;
 }
 
@@ -154,7 +165,7 @@ static void end_if_wanted(pid_t group, uint64_t *asked)
     }
 }
 
-static int follow(pid_t child, int from, text *out)
+static int follow(pid_t child, int from, text *out, size_t most)
 {
     int ended = 0;
     uint64_t asked = 0;
@@ -166,15 +177,17 @@ static int follow(pid_t child, int from, text *out)
         poll(at, 2, open && !stop_wanted() ? LOOK_MS : LOOK_MS / 10);
         over = waitpid(child, &ended, WNOHANG) == child;
         if (open && at[0].revents)
-            open = take(from, out) != 0;
+            open = take(from, out, most) != 0;
         end_if_wanted(child, &asked);
     }
-    while (open && take(from, out) > 0)
+    while (open && take(from, out, most) > 0)
         ;
+    if (out)
+        keep_tail(out, most);
     return asked ? CHILD_STOPPED : status_of(ended);
 }
 
-int child_run(const char *line, text *out, bool errors)
+int child_run(const char *line, text *out, size_t most, bool errors)
 {
     int ends[2] = {-1, -1};
     pid_t child;
@@ -191,7 +204,7 @@ int child_run(const char *line, text *out, bool errors)
     if (bad)
         errno = bad;
     else
-        status = follow(child, ends[0], out);
+        status = follow(child, ends[0], out, most);
     if (ends[0] >= 0)
         close(ends[0]);
     return status;

@@ -10,10 +10,10 @@ enum { CHILD_NOT_RUN = -1, CHILD_STOPPED = -2 };
 /* Can the shell run a program of this name, which is a path or is looked for in $PATH? false: errno says why not. */
 bool child_can_run(const char *name);
 
-/* Runs `line` to its end and returns its status. `out` receives what it prints, stderr included if `errors` says so; NULL: it prints
- * where this program does. CHILD_NOT_RUN: there is no shell, and errno says why. CHILD_STOPPED: stop_wanted became true, and it was
+/* Runs `line` to its end and returns its status. `out` receives what it prints, stderr included if `errors` says so, and of more than
+ * `most` bytes the last; NULL: it prints where this program does. CHILD_NOT_RUN: there is no shell, and errno says why. CHILD_STOPPED: stop_wanted became true, and it was
  * ended. What it leaves behind in the background is not waited for. */
-int child_run(const char *line, text *out, bool errors);
+int child_run(const char *line, text *out, size_t most, bool errors);
 
 /* From now on Ctrl-C and SIGTERM do not end this program, but make stop_wanted true. */
 void stop_catch(void);

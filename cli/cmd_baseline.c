@@ -48,9 +48,17 @@ static int code_of(tern_status status)
                                   : fail_status(NULL);
 }
 
+/* Of what was kept: a line, and how many sessions. */
+typedef struct extent {
+    text line;
+    int sessions;
+} extent;
+
 static void add_extent(void *user, const tern_baseline_info *info)
 {
-    text *to = user;
+    extent *e = user;
+    text *to = &e->line;
+    e->sessions = info->runs;
     text_add_plural(to, info->benchmarks, "benchmark");
     text_add(to, " in ");
     text_add_plural(to, info->runs, "session");
@@ -62,12 +70,16 @@ static int keep(const args *a, tern_baselines *store, const tern_results *all)
     const int code =
         code_of(tern_baseline_create(store, name, args_value(a, "description"), all, args_has(a, "replace")));
     if (code == EXIT_DONE) {
-        text line = {0};
-        text_add_safe(&line, name);
-        text_add(&line, ": ");
-        tern_baseline_find(store, name, add_extent, &line);
-        puts(text_string(&line));
-        text_free(&line);
+        extent e = {0};
+        text_add_safe(&e.line, name);
+        text_add(&e.line, ": ");
+        tern_baseline_find(store, name, add_extent, &e);
+        puts(text_string(&e.line));
+        text_free(&e.line);
+        if (e.sessions == 1)
+            warn("warning: one session tells nothing of what sessions differ by, so that 'tern regress' can "
+                 "call no "
+                 "time slower; --runs 5 --replace, or several --from, make a baseline of more");
     }
     return code;
 }

@@ -13,7 +13,9 @@
 #include "commands.h"
 #include "term.h"
 
-enum { OUTPUT_MOST = 32768 }; /* bytes of a check's output that an alert is told: environments have limits */
+enum {
+    OUTPUT_MOST = 32768
+}; /* bytes of a check's output that are kept, and that an alert is told: environments have limits */
 
 /* What a check said, from good to bad. X(enumerator, name). */
 #define STATES(X)          \
@@ -155,19 +157,17 @@ static void raise_alert(monitor *m, state s, int status, const char *summary, co
 {
     char number[NUMBER_TEXT], when[32];
     text line = {0};
-    char *output = grab_string(text_string(out), out->length < OUTPUT_MOST ? out->length : OUTPUT_MOST);
     tell("STATE", state_names[s]);
     tell("BEFORE", state_names[m->last]);
     tell("CHECK", m->check);
     tell("SUMMARY", summary);
-    tell("OUTPUT", output);
+    tell("OUTPUT", text_string(out));
     tell("TIME", time_text(when));
     snprintf(number, sizeof number, "%d", status);
     tell("STATUS", number);
     snprintf(number, sizeof number, "%d", m->done);
     tell("NUMBER", number);
-    free(output);
-    const int ended = child_run(m->alert, NULL, false);
+    const int ended = child_run(m->alert, NULL, 0, false);
     if (ended == CHILD_NOT_RUN)
         text_addf(&line, "#%d alert: it could not be run: %s", m->done, strerror(errno));
     else if (ended > 0)
@@ -183,7 +183,7 @@ static bool check_once(monitor *m)
     text out = {0}, summary = {0}, line = {0};
     char took[NUMBER_TEXT];
     const uint64_t start = clock_ns();
-    const int status = child_run(m->check, &out, true);
+    const int status = child_run(m->check, &out, OUTPUT_MOST, true);
     if (status != CHILD_STOPPED) {
         const state s = state_of(status);
         m->done++;
@@ -266,7 +266,7 @@ static int run(const args *a)
 /* clang-format off */
 static const option options[] = {
     {"every", 0, "TIME", NULL, "from one check to the next: 30s, 5m, 1h, 1d"},
-    {"check", 0, "CMD", NULL, "the check: a command for the shell that ends as `tern regress` does"},
+    {"check", 0, "CMD", NULL, "the check: a command for the shell that ends as `tern regress` does: with status 0, 1 for a regression, 2 for a critical one, 3 and more for what went wrong; of others (tern bench: 1 is a failure) say so: 'CMD || exit 3'"},
     {"count", 0, "N", NULL, "end after N checks (default: go on until Ctrl-C or SIGTERM)"},
     {"log", 0, "FILE", NULL, "also append every line to FILE"},
     {"alert", 0, "CMD", NULL, "run this, by the shell, when a check finds a regression or fails"},
@@ -284,7 +284,7 @@ const command cmd_monitor = {
         "when, its number, what it found (ok, regression, critical, failed), how long it took, and the last "
         "line that it printed. An alert finds what it is about in $TERN_MONITOR_STATE, _BEFORE (what the "
         "check before it found), _NUMBER, _STATUS, _TIME, _CHECK, _SUMMARY (that last line) and _OUTPUT (the "
-        "first 32 KiB). An alert that fails is a line, too. Ctrl-C ends the check that is running, and then "
+        "last 32 KiB). An alert that fails is a line, too. Ctrl-C ends the check that is running, and then "
         "the monitor.",
     .options = options,
     .examples =

@@ -1,4 +1,5 @@
 /* cmd_regress.c - `tern regress`: has anything become worse since a baseline was taken? */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -192,6 +193,37 @@ static int count_state(const tern_regress_report *report, tern_regress_state sta
     return n;
 }
 
+/* Does a row lack a noise floor, so that it can never be called slower? Pairs need none. */
+static bool lacks_floor(const args *a, const tern_regress_row *row)
+{
+    return !args_has(a, "program") && row->comparison.n_b > 0 && isnan(row->noise_floor);
+}
+
+/* How many do; of the undecided ones alone. */
+static int count_lacking(const args *a, const tern_regress_report *report, bool undecided)
+{
+    tern_regress_row row;
+    int n = 0;
+    for (int i = 0; i < tern_regress_rows(report); i++)
+        if (tern_regress_at(report, i, &row) == TERN_OK && lacks_floor(a, &row))
+            n += !undecided || row.state == TERN_REGRESS_UNDECIDED;
+    return n;
+}
+
+static void warn_of_one_session(const args *a, const tern_regress_report *report)
+{
+    const int n = count_lacking(a, report, false);
+    text name = {0};
+    if (n == 0)
+        return;
+    text_add_quoted(&name, args_value(a, "baseline"));
+    warn("warning: the baseline has one session of %d benchmark%s, which tells nothing of what sessions "
+         "differ by: "
+         "no time can be called a regression; make it of five: tern baseline create %s --runs 5 --replace",
+         n, n == 1 ? "" : "s", text_string(&name));
+    text_free(&name);
+}
+
 /* What a state asks of who reads it. */
 static const char *next_step(tern_regress_state state, bool in_turns)
 {
@@ -215,9 +247,15 @@ static const char *next_step(tern_regress_state state, bool in_turns)
 
 static void add_next_steps(text *t, const args *a, const tern_regress_report *report)
 {
+    const int lacking = count_lacking(a, report, true);
+    if (lacking > 0)
+        text_add(t, "undecided: the baseline has one session, and more samples cannot help. Make it\n"
+                    "  again of five ('tern baseline create' with --runs 5 --replace), or have the\n"
+                    "  old build at hand (--program OLD).\n");
     for (int s = TERN_REGRESS_BETTER; s <= TERN_REGRESS_CRITICAL; s++) {
         const char *step = next_step((tern_regress_state)s, args_has(a, "program"));
-        if (step && count_state(report, (tern_regress_state)s) > 0)
+        const int n = count_state(report, (tern_regress_state)s);
+        if (step && n > (s == TERN_REGRESS_UNDECIDED ? lacking : 0))
             text_add(t, step);
     }
 }
@@ -393,6 +431,7 @@ static int regress(const args *a, const settings *s, tern_baselines *store, out_
         code = make_report(a, s, base, history, &report);
     if (report) { /* also one of a part: it is said, and the failure stays */
         const int written = write_report(a, report, to);
+        warn_of_one_session(a, report);
         code = code == EXIT_DONE ? written : code;
     }
     if (code == EXIT_DONE && !any_compared(report))
@@ -443,7 +482,7 @@ static const option options[] = {
     {"family", 0, "F", NULL, "only the benchmarks of this family"},
     {"budget", 0, "S", NULL, "take samples of each benchmark for at most S seconds (default: four times what a session of the baseline took)"},
     {"samples", 0, "N", NULL, "take at most N of them (default: four times as many as a session of the baseline)"},
-    {"timeout", 0, "S", NULL, "give up a benchmark that takes longer: a regression if the baseline measured it in less than a tenth of it and others leave the machine alone, else missing (default: 60; of models 600)"},
+    {"timeout", 0, "S", NULL, "take no samples of a benchmark after S seconds. With less than a session's by then it is given up: a regression if the baseline measured it in less than a tenth of that and others leave the machine alone, else missing (default: 60; of models 600)"},
     {"any-host", 0, NULL, NULL, "compare although the baseline is of another machine"},
     {"no-record", 0, NULL, NULL, "do not add this session to the baseline's history"},
     {"missing", 0, "WHAT", "pass fail", "a benchmark that the baseline has and this build does not: no regression (default), or status 3"},

@@ -47,21 +47,51 @@ void add_recommendation(text *t, const tern_comparison *c)
                   c->ratio_low, c->ratio_high, c->noise * 100);
 }
 
-static void count(tally *t, const tern_comparison *c)
+/* What the report makes of the times: samples may be surer of a difference than it is, which knows of sessions and of the machine. */
+static tern_verdict verdict_of(const tern_regress_row *row)
 {
+    switch (row->time) {
+    case TERN_REGRESS_BETTER:
+        return TERN_VERDICT_FASTER;
+    case TERN_REGRESS_SAME:
+        return TERN_VERDICT_SAME;
+    case TERN_REGRESS_REGRESSION:
+    case TERN_REGRESS_CRITICAL:
+        return TERN_VERDICT_SLOWER;
+    case TERN_REGRESS_UNDECIDED:
+    case TERN_REGRESS_MISSING:
+        break;
+    }
+    return TERN_VERDICT_UNDECIDED;
+}
+
+static void add_advice(text *t, const tern_regress_row *row)
+{
+    if (verdict_of(row) == row->comparison.verdict)
+        add_recommendation(t, &row->comparison);
+    else
+        text_addf(t, "no answer: %s", row->reason);
+}
+
+static void count(tally *t, const tern_regress_row *row)
+{
+    const tern_comparison *c = &row->comparison;
+    const tern_verdict verdict = verdict_of(row);
     t->rows++;
-    t->better += c->verdict == TERN_VERDICT_FASTER;
-    t->worse += c->verdict == TERN_VERDICT_SLOWER;
-    t->same += c->verdict == TERN_VERDICT_SAME;
-    t->undecided += c->verdict == TERN_VERDICT_UNDECIDED;
-    if (c->verdict == TERN_VERDICT_FASTER || c->verdict == TERN_VERDICT_SLOWER)
+    t->better += verdict == TERN_VERDICT_FASTER;
+    t->worse += verdict == TERN_VERDICT_SLOWER;
+    t->same += verdict == TERN_VERDICT_SAME;
+    t->undecided += verdict == TERN_VERDICT_UNDECIDED;
+    if (verdict == TERN_VERDICT_FASTER || verdict == TERN_VERDICT_SLOWER)
         t->log_sum -= log(c->ratio);
 }
 
 /* ---- saying so ------------------------------------------------------------------------------------------------- */
 
-static void add_to_table(table *t, const tern_result *key, const tern_comparison *c)
+static void add_to_table(table *t, const tern_regress_row *row)
 {
+    const tern_result *key = &row->base;
+    const tern_comparison *c = &row->comparison;
     text cell = {0};
     char operands[640];
     text_addf(&cell, "%s/%s %s", key->family, key->name, bench_operands(key, operands, sizeof operands));
@@ -77,16 +107,18 @@ static void add_to_table(table *t, const tern_result *key, const tern_comparison
     else
         table_addf(t, "%.3f to %.3f", 1 / c->ratio_high, 1 / c->ratio_low);
     text_clear(&cell);
-    add_recommendation(&cell, c);
-    table_add(t, text_string(&cell));
+    add_advice(&cell, row);
+    table_add_safe(t, text_string(&cell));
     text_free(&cell);
     text_free(&safe);
 }
 
-static void add_to_json(json *j, const tern_result *key, const tern_comparison *c)
+static void add_to_json(json *j, const tern_regress_row *row)
 {
+    const tern_result *key = &row->base;
+    const tern_comparison *c = &row->comparison;
     text advice = {0};
-    add_recommendation(&advice, c);
+    add_advice(&advice, row);
     json_object(j, NULL);
     json_string(j, "suite", key->suite);
     json_string(j, "family", key->family);
@@ -94,8 +126,9 @@ static void add_to_json(json *j, const tern_result *key, const tern_comparison *
     json_string(j, "shape", key->shape);
     json_string(j, "dtype", key->dtype);
     json_int(j, "threads", key->threads);
-    json_string(j, "verdict", tern_verdict_name(c->verdict));
+    json_string(j, "verdict", tern_verdict_name(verdict_of(row)));
     json_string(j, "recommendation", text_string(&advice));
+    json_string(j, "reason", row->reason);
     json_double(j, "median_a_us", c->median_a * 1e6);
     json_double(j, "median_b_us", c->median_b * 1e6);
     json_double(j, "speedup", 1 / c->ratio);
@@ -141,9 +174,9 @@ static int print_report(const args *a, const tern_regress_report *report, bool i
     json_array(&j, NULL);
     for (int i = 0; tern_regress_at(report, i, &row) == TERN_OK; i++) {
         if (row.comparison.n_b > 0) {
-            count(&sum, &row.comparison);
-            add_to_table(&t, &row.base, &row.comparison);
-            add_to_json(&j, &row.base, &row.comparison);
+            count(&sum, &row);
+            add_to_table(&t, &row);
+            add_to_json(&j, &row);
         }
         if (row.accuracy >= TERN_REGRESS_REGRESSION)
             warn("B computes %s less accurately than A: %s", row.base.name, row.reason);

@@ -2,6 +2,7 @@
 #include "sessions.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "baselines.h"
@@ -17,13 +18,13 @@ static int fail_results(const char *name, const text *out)
                            : fail("'%s' printed no results: is it a build of tern?", name);
 }
 
-/* One session of a program, appended to `to`. Its rows may lack a share of their limit, which is status 1. */
-static int run_session(const char *name, const char *line, tern_results *to, int *disturbed)
+/* One session of a program, appended to `to` as number `number`. Its rows may lack a share of their limit, which is status 1. */
+static int run_session(const char *name, const char *line, int number, tern_results *to, int *disturbed)
 {
     text out = {0}, run = {0};
     tern_results *r = NULL;
     text_addf(&run, "exec %s", line); /* no shell in between that ends before it does */
-    const int ended = child_run(text_string(&run), &out, false);
+    const int ended = child_run(text_string(&run), &out, SIZE_MAX, false);
     int code = EXIT_DONE;
     if (ended == CHILD_STOPPED)
         code = fail("stopped");
@@ -33,7 +34,7 @@ static int run_session(const char *name, const char *line, tern_results *to, int
         code = fail("it ended with status %d: %s", ended, line);
     else if (tern_results_read(text_string(&out), out.length, &r) != TERN_OK)
         code = fail_results(name, &out);
-    else if (!results_append(to, r))
+    else if (!results_append_as(to, r, number))
         code = EXIT_FAILED;
     *disturbed += code == EXIT_DONE && disturbed_is(r);
     tern_results_free(r);
@@ -60,13 +61,17 @@ int sessions_open(const char *a, const char *b, const char *bench, sessions *s)
 
 int sessions_run(sessions *s, int pairs)
 {
-    int code = EXIT_DONE;
+    int code = EXIT_DONE, number = 0;
     progress_begin_of("measuring both programs in turns", "pairs");
     for (int k = 2 * s->pairs; k < 2 * pairs && code == EXIT_DONE; k++) {
         const int which = (k + k / 2) % 2;
+        if (k % 2 == 0) { /* neighbours have one number, also behind a session that has no rows */
+            const int a = results_next_session(s->sets[0]), b = results_next_session(s->sets[1]);
+            number = a > b ? a : b;
+        }
         progress_count((uint64_t)k / 2, (uint64_t)pairs);
-        code =
-            run_session(s->programs[which], text_string(&s->commands[which]), s->sets[which], &s->disturbed);
+        code = run_session(s->programs[which], text_string(&s->commands[which]), number, s->sets[which],
+                           &s->disturbed);
         s->pairs += code == EXIT_DONE && k % 2;
     }
     progress_end();

@@ -10,9 +10,10 @@
  * Where the old build is at hand both are run in turns instead (tern_regress_pairs), which tells smaller changes on a machine that
  * others use. Models (suite "model", <tern/bench_model.h>) are measured ten times and looked at once.
  *
- * Memory (peak_bytes) and accuracy (accuracy_error) are no samples but numbers: memory is worse if it grew by more than the
+ * Memory (peak_bytes and allocations) and accuracy (accuracy_error) are no samples but numbers: memory is worse if it grew by more than the
  * threshold, accuracy if the error is more than twice the baseline's and above 1e-7. What differs from its reference now, or fails where
- * it did not, is critical. Missing is only what this tern does not have, what cannot be had here, and what took too long.
+ * it did not, is critical, though it be in one of
+ * several sessions. Missing is only what this tern does not have, what cannot be had here, and what took too long.
  *
  * Ownership: a report owns its texts; what tern_regress_at gives is valid as long as the report. Threading: these calls keep
  * nothing; a report belongs to one thread at a time. */
@@ -82,7 +83,9 @@ typedef struct tern_history {
 typedef struct tern_regress_report tern_regress_report;
 
 typedef struct tern_regress_row {
-    tern_result base;                          /* of the first session, without samples */
+    /* Of several sessions: `base` is the first that was measured, `now` the first that failed, else the first that was measured; of both
+     * peak_bytes, allocations and accuracy_error are the largest of all that were measured. */
+    tern_result base;                          /* without samples */
     tern_result now;                           /* as measured; rounds 0: it was not */
     int runs;                                  /* sessions of the baseline */
     tern_regress_state state;                  /* the worst of the three */
@@ -133,8 +136,8 @@ TERN_API tern_status tern_regress_compare(const tern_regress_options *options, c
                                           const tern_results *history, const tern_results *now,
                                           tern_regress_report **out);
 
-/* Of two builds that were run in turns: session i of `old` was next to session i of `now`, so that what slowed the machine down slowed
- * down both. The medians of sessions are compared in pairs (Wilcoxon's signed-rank test), and need no noise floor. One look at the pairs
+/* Of two builds that were run in turns: session i of `old` (`run` of its rows) was next to session i of `now`, so that what slowed the
+ * machine down slowed down both. What one of the two could not measure is left out of both. The medians of sessions are compared in pairs (Wilcoxon's signed-rank test), and need no noise floor. One look at the pairs
  * there are: with fewer than tern_regress_pairs_needed nothing can be called slower. */
 TERN_API tern_status tern_regress_pairs(const tern_regress_options *options, const tern_results *old,
                                         const tern_results *now, tern_regress_report **out);

@@ -40,7 +40,8 @@ typedef struct tern_result {
     const double *cpu_samples_us;
     double median_us, mad_us, min_us; /* mad_us: NaN with one sample */
     double low_us, high_us;           /* 95 % interval of the median; NaN with fewer than 6 samples */
-    int outliers;                     /* samples farther than 3 scaled MADs from the median */
+    /* samples farther than 3 scaled MADs from the median; where the MAD is 0, 3 scaled mean distances */
+    int outliers;
     double gflops, gbytes_s;
     const char *limit_kind; /* "read_bw" or another of TERN_LIMIT_LIST in <tern/measure.h> */
     double limit_share, limit_mad;

@@ -1,6 +1,7 @@
 /* deadline.c - see deadline.h. */
 #include "measure/deadline.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -19,6 +20,12 @@ tern__deadline tern__deadline_begin(double allowed_s)
 static bool has_passed(const tern__deadline *d)
 {
     return d->end > 0 && tern__now_ns() > d->end;
+}
+
+double tern__deadline_left_s(const tern__deadline *d)
+{
+    const uint64_t now = tern__now_ns();
+    return d->end == 0 ? INFINITY : now < d->end ? (double)(d->end - now) * 1e-9 : 0;
 }
 
 static bool is_stopped(const tern__deadline *d)

@@ -17,6 +17,8 @@ typedef struct tern__deadline {
 
 /* The time begins. */
 tern__deadline tern__deadline_begin(double allowed_s);
+/* Seconds, 0 when it has passed; INFINITY: never ends. */
+double tern__deadline_left_s(const tern__deadline *deadline);
 /* Fits tern_stop_asked; `deadline` is a tern__deadline. */
 bool tern__deadline_passed(void *deadline);
 /* Does a row's error say that it was given up? */

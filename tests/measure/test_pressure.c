@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
+#include <time.h>
 #include <unistd.h>
 
 #include <tern/tern.h>
@@ -380,6 +384,34 @@ TEST(the_watch_calls_when_the_level_changes)
     CHECK_EQ(calls, at_end);
     tern_pressure_watch_stop();
 }
+
+#ifdef __linux__
+static atomic_bool time_of_day_is_wrong;
+
+/* Instead of the system's: the time of day is an hour ahead of that by which waits end, as after somebody has set it back. */
+int clock_gettime(clockid_t id, struct timespec *to)
+{
+    const int bad = (int)syscall(SYS_clock_gettime, id, to);
+    if (bad == 0 && id == CLOCK_REALTIME && time_of_day_is_wrong)
+        to->tv_sec += 3600;
+    return bad;
+}
+
+TEST(the_watch_goes_on_when_the_time_of_day_is_set)
+{
+    new_root();
+    plant("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 5 kB\n"); /* critical: a call at every look */
+    const int before = calls;
+    time_of_day_is_wrong = true;
+    CHECK_OK(tern_pressure_watch_start(&(tern_pressure_options){
+        .root = root, .every_ns = 1000000, .call = count_call, .user = (void *)&calls}));
+    for (int i = 0; i < 10000 && calls < before + 3; i++)
+        usleep(1000);
+    tern_pressure_watch_stop();
+    time_of_day_is_wrong = false;
+    CHECK(calls >= before + 3);
+}
+#endif
 
 /* Without a function of the caller's it trims. */
 TEST(the_watch_relieves)

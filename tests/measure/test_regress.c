@@ -350,6 +350,148 @@ TEST(memory_and_accuracy_regress_too)
     CHECK(row.accuracy == TERN_REGRESS_CRITICAL);
 }
 
+static void add_failure(tern_results *r, int run, const char *error)
+{
+    tern_result row = tern_result_default();
+    row.suite = "ops", row.family = "f", row.name = "a", row.threads = 1, row.run = run;
+    row.error = error;
+    CHECK_OK(tern_results_add(r, &row));
+}
+
+/* Equal sessions, but for what `spoil` does to the one at `place`; in pairs or not. */
+static void compare_spoilt(void (*spoil)(tern_results *now, int place), int place, bool paired,
+                           tern_regress_row *row, char reason[256])
+{
+    machine m = {.seed = harness_seed(), .sample_noise = 0.01, .session_noise = 0.002};
+    tern_results *base = new_set("here"), *now = new_set("here");
+    tern_regress_report *report;
+    for (int run = 0; run < PAIRS; run++) {
+        add_session(&m, base, run, "a", 100);
+        add_session(&m, now, run, "a", 100);
+        base->rows[run].allocations = 0;
+    }
+    spoil(now, place);
+    CHECK_OK(paired ? tern_regress_pairs(NULL, base, now, &report)
+                    : tern_regress_compare(NULL, base, NULL, now, &report));
+    CHECK_OK(tern_regress_at(report, 0, row));
+    snprintf(reason, 256, "%s", row->reason);
+    row->reason = "";
+    tern_regress_free(report);
+    tern_results_free(base);
+    tern_results_free(now);
+}
+
+static void spoil_result(tern_results *now, int place)
+{
+    tern_result *row = &now->rows[place];
+    row->rounds = 0;
+    row->samples_us = NULL;
+    row->median_us = row->accuracy_error = NAN;
+    row->error = "bench: a differs from its reference";
+}
+
+static void spoil_accuracy(tern_results *now, int place)
+{
+    now->rows[place].accuracy_error = 0.5;
+}
+
+static void spoil_allocations(tern_results *now, int place)
+{
+    for (int i = 0; i < now->n; i++)
+        now->rows[i].allocations = i == place ? 3 : 0;
+}
+
+static void spoil_memory(tern_results *now, int place)
+{
+    now->rows[place].peak_bytes *= 10;
+}
+
+TEST(what_is_worse_in_any_session_is_found)
+{
+    static const int places[] = {0, PAIRS / 2, PAIRS - 1};
+    tern_regress_row row;
+    char reason[256];
+    for (int paired = 0; paired < 2; paired++)
+        for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+            compare_spoilt(spoil_result, places[k], paired, &row, reason);
+            CHECK(row.state == TERN_REGRESS_CRITICAL && row.accuracy == TERN_REGRESS_CRITICAL);
+            CHECK_STR(reason, "in 1 of 12 sessions: bench: a differs from its reference");
+            compare_spoilt(spoil_accuracy, places[k], paired, &row, reason);
+            CHECK(row.state == TERN_REGRESS_CRITICAL && row.now.accuracy_error == 0.5);
+            compare_spoilt(spoil_allocations, places[k], paired, &row, reason);
+            CHECK(row.state == TERN_REGRESS_CRITICAL && row.memory == TERN_REGRESS_CRITICAL);
+            CHECK_STR(reason, "memory: some where there was none, 3 allocations");
+            compare_spoilt(spoil_memory, places[k], paired, &row, reason);
+            CHECK(row.state == TERN_REGRESS_CRITICAL && row.now.peak_bytes == 10000);
+        }
+}
+
+/* The machine's speed changes from pair to pair by half and more. What one session of a pair could not measure leaves its neighbour alone:
+ * next to another pair's it would look like a change. */
+TEST(a_session_without_times_takes_its_neighbour_with_it)
+{
+    machine m = {.seed = harness_seed(), .sample_noise = 0.002, .session_noise = 0.002};
+    const double mood[] = {1, 2, 4, 8};
+    for (int gone = 0; gone < 2 * PAIRS; gone++) {
+        tern_results *sets[2] = {new_set("here"), new_set("here")};
+        tern_regress_report *report;
+        tern_regress_row row;
+        for (int run = 0; run < PAIRS; run++)
+            for (int k = 0; k < 2; k++)
+                if (gone == 2 * run + k)
+                    add_failure(sets[k], run, "unavailable: given up after 1 s");
+                else
+                    add_session(&m, sets[k], run, "a", 100 * mood[run % 4]);
+        CHECK_OK(tern_regress_pairs(NULL, sets[0], sets[1], &report));
+        CHECK_OK(tern_regress_at(report, 0, &row));
+        CHECK(row.comparison.n_b == PAIRS - 1 && row.state == TERN_REGRESS_SAME);
+        tern_regress_free(report);
+        tern_results_free(sets[0]);
+        tern_results_free(sets[1]);
+    }
+}
+
+/* A baseline one of whose sessions gave up (`first`: the first one) against what is wrong, or has times, now. */
+static void compare_after_gap(bool first, const char *error, tern_regress_state *out)
+{
+    machine m = {.seed = harness_seed(), .sample_noise = 0.01};
+    tern_results *base = new_set("here"), *now = new_set("here");
+    tern_regress_report *report;
+    tern_regress_row row = {.state = TERN_REGRESS_BETTER};
+    for (int run = 0; run < 3; run++)
+        if (run == (first ? 0 : 2))
+            add_failure(base, run, "unavailable: it took longer than 1 s");
+        else
+            add_session(&m, base, run, "a", 100);
+    if (error)
+        add_failure(now, 0, error);
+    else
+        add_session(&m, now, 0, "a", 100);
+    CHECK_OK(tern_regress_compare(NULL, base, NULL, now, &report));
+    CHECK_OK(tern_regress_at(report, 0, &row));
+    CHECK(row.base.rounds == SAMPLES && row.base.peak_bytes == 1000);
+    tern_regress_free(report);
+    tern_results_free(base);
+    tern_results_free(now);
+    *out = row.state;
+}
+
+static tern_regress_state state_after_gap(bool first, const char *error)
+{
+    tern_regress_state state = TERN_REGRESS_UNDECIDED;
+    compare_after_gap(first, error, &state);
+    return state;
+}
+
+TEST(a_session_of_the_baseline_that_gave_up_hides_nothing)
+{
+    for (int first = 0; first < 2; first++) {
+        CHECK_EQ(state_after_gap(first, "bench: a differs from its reference"), TERN_REGRESS_CRITICAL);
+        CHECK_EQ(state_after_gap(first, "unavailable: it took longer than 1 s"), TERN_REGRESS_MISSING);
+        CHECK_EQ(state_after_gap(first, NULL), TERN_REGRESS_SAME);
+    }
+}
+
 TEST(other_machines_are_refused_unless_asked_for)
 {
     machine m = {.seed = harness_seed(), .sample_noise = 0.01};

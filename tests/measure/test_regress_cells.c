@@ -60,6 +60,7 @@ static struct {
     tern_status ready;
     double run_s;
     double share; /* of the limit in the baseline; 0: it has none */
+    double moods; /* what sessions of the baseline differ by, as a factor; 0: nothing */
     int runs;     /* that there were */
 } plan;
 
@@ -137,6 +138,8 @@ typedef struct planted {
     char reason[256];
 } planted;
 
+enum { WANTED = 1000 }; /* samples at most */
+
 /* The row of a baseline of 100 us a run, measured again with the planted cell. */
 static void measure_planted(tern_status ready, double run_s, double timeout_s, planted *out)
 {
@@ -155,7 +158,7 @@ static void measure_planted(tern_status ready, double run_s, double timeout_s, p
     plan.ready = ready, plan.run_s = run_s, plan.runs = 0;
     CHECK_OK(tern_results_create(&base));
     for (int run = 0; run < 5; run++)
-        add_session(&m, base, run, "a", 100);
+        add_session(&m, base, run, "a", plan.moods > 0 && run % 2 ? 100 * plan.moods : 100);
     for (int i = 0; i < 5; i++) {
         base->rows[i].device = "cpu";
         base->rows[i].limit_share = plan.share > 0 ? plan.share : NAN;
@@ -163,7 +166,7 @@ static void measure_planted(tern_status ready, double run_s, double timeout_s, p
     CHECK_OK(tern__bench_open(&(tern_bench_options){.n_threads = 1, .threads = one, .timeout_s = timeout_s},
                               &bench));
     bench.suite = &suite;
-    CHECK_OK(tern__regress_begin(&(tern_regress_options){.budget_s = 60}, base, NULL, &p));
+    CHECK_OK(tern__regress_begin(&(tern_regress_options){.budget_s = 60, .rounds = WANTED}, base, NULL, &p));
     tern__moment_set_source(tell_moment, NULL);
     tern_status status = tern__regress_measure_on(p, &bench);
     tern__moment_set_source(NULL, NULL);
@@ -334,6 +337,17 @@ TEST(a_cell_that_takes_too_long_is_given_up)
     measure_planted(TERN_OK, 0.1, 1e-4, &p);
     CHECK_EQ(p.worst, TERN_REGRESS_SAME);
     CHECK(p.row.state == TERN_REGRESS_MISSING && strstr(p.reason, "given up after ") != NULL);
+}
+
+/* Many times what the baseline's session took is wanted where its sessions differ, and not all of it has the time: what has tells. */
+TEST(a_cell_whose_samples_do_not_all_have_the_time_is_told_by_those_that_have)
+{
+    planted p = {.worst = TERN_REGRESS_CRITICAL};
+    plan.moods = 1000;
+    measure_planted(TERN_OK, 8e-4, 0.6, &p);
+    plan.moods = 0;
+    CHECK_EQ(p.worst, TERN_REGRESS_UNDECIDED);
+    CHECK(p.row.time == TERN_REGRESS_UNDECIDED && p.row.now.rounds > 0 && p.row.now.rounds < WANTED);
 }
 
 /* The same of results that were measured elsewhere: what went wrong is critical, what could not be had is missing. */

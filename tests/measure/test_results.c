@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "harness.h"
 #include "measure/results/folder_commit.h"
+#include "measure/results/results.h"
 
 static bool no_reader(void)
 {
@@ -92,6 +93,76 @@ TEST(figures_come_from_the_samples)
     CHECK_STR(tern_results_condition(r, "load"), "0.2");
     CHECK(tern_results_condition(r, "nothing") == NULL);
     tern_results_free(r);
+}
+
+/* A clock that ticks coarsely: most samples are equal, so that half of them are at no distance from the median. */
+TEST(outliers_are_counted_where_most_samples_are_equal)
+{
+    static const struct {
+        double others; /* us, of every tenth of forty samples at 10 us */
+        int outliers;
+    } cases[] = {{10, 0}, {100, 4}, {10.001, 4}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        double x[40];
+        tern_results *r;
+        tern_result row = tern_result_default();
+        for (int i = 0; i < 40; i++)
+            x[i] = i % 10 == 3 ? cases[k].others : 10;
+        row.rounds = 40, row.samples_us = x;
+        CHECK_OK(tern_results_create(&r));
+        CHECK_OK(tern_results_add(r, &row));
+        CHECK_OK(tern_results_at(r, 0, &row));
+        CHECK_EQ(row.mad_us, 0);
+        CHECK_EQ(row.outliers, cases[k].outliers);
+        tern_results_free(r);
+    }
+    /* Nearly half of them one tick later are none. */
+    double x[41];
+    tern_results *r;
+    tern_result row = tern_result_default();
+    for (int i = 0; i < 41; i++)
+        x[i] = i % 2 ? 11 : 10;
+    row.rounds = 41, row.samples_us = x;
+    CHECK_OK(tern_results_create(&r));
+    CHECK_OK(tern_results_add(r, &row));
+    CHECK_OK(tern_results_at(r, 0, &row));
+    CHECK_EQ(row.outliers, 0);
+    tern_results_free(r);
+}
+
+/* A folder of thermal zones 0 to 3: NULL is none, "" one that tells nothing. */
+static void plant_zones(const char *const zones[4], char *text)
+{
+    static int n;
+    char folder[600], path[700];
+    snprintf(folder, sizeof folder, "%s/thermal%d", harness_folder(), n++);
+    mkdir(folder, 0777);
+    for (int i = 0; i < 4; i++) {
+        if (!zones[i])
+            continue;
+        snprintf(path, sizeof path, "%s/thermal_zone%d", folder, i);
+        mkdir(path, 0777);
+        snprintf(path, sizeof path, "%s/thermal_zone%d/temp", folder, i);
+        FILE *f = fopen(path, "w");
+        if (f) {
+            fputs(zones[i], f);
+            fclose(f);
+        }
+    }
+    tern__results_temperature(folder, text);
+}
+
+TEST(a_thermal_zone_that_cannot_be_read_hides_no_other)
+{
+    char text[TERN__CONDITION_TEXT + 1];
+    plant_zones((const char *const[4]){"41000\n", NULL, "57500\n", "39000\n"}, text);
+    CHECK_STR(text, "57.5 C");
+    plant_zones((const char *const[4]){"", "48000\n", NULL, NULL}, text);
+    CHECK_STR(text, "48.0 C");
+    plant_zones((const char *const[4]){"", "", NULL, NULL}, text);
+    CHECK_STR(text, "unavailable: no thermal zone can be read");
+    plant_zones((const char *const[4]){NULL, NULL, NULL, NULL}, text);
+    CHECK_STR(text, "unavailable: no thermal zones in /sys");
 }
 
 TEST(the_interval_of_the_median_holds_as_often_as_it_says)

@@ -175,6 +175,60 @@ tern_compare_options tern__regress_look(const tern_regress_report *p, const tern
                                   .seed = p->o.seed};
 }
 
+/* ---- all sessions of a benchmark ---- */
+
+static bool has_times(const tern_result *r)
+{
+    return r->rounds > 0;
+}
+
+/* The first row of the benchmark, or the first of those that `is` holds for; NULL: there is none. */
+static const tern_result *find_row(const tern_results *in, const tern_result *key,
+                                   bool (*is)(const tern_result *r))
+{
+    for (int i = 0; i < in->n; i++)
+        if (tern_result_same(&in->rows[i], key) && (!is || is(&in->rows[i])))
+            return &in->rows[i];
+    return NULL;
+}
+
+/* No session hides what another shows: the largest figures of those that have times. */
+static void take_largest(const tern_results *in, tern_result *all)
+{
+    for (int i = 0; i < in->n; i++) {
+        const tern_result *r = &in->rows[i];
+        if (!has_times(r) || !tern_result_same(r, all))
+            continue;
+        all->peak_bytes = r->peak_bytes > all->peak_bytes ? r->peak_bytes : all->peak_bytes;
+        all->allocations = r->allocations > all->allocations ? r->allocations : all->allocations;
+        all->accuracy_error = fmax(all->accuracy_error, r->accuracy_error); /* NaN: unknown, and loses */
+    }
+}
+
+/* What a baseline can be held to: a session that was measured is enough. `first`: of the benchmark. */
+static tern_result sum_up_base(const tern_results *base, const tern_result *first)
+{
+    const tern_result *measured = find_row(base, first, has_times);
+    tern_result all = measured ? *measured : *first;
+    take_largest(base, &all);
+    return all;
+}
+
+/* What went wrong in any session went wrong; what one could not measure, another may have. false: there is none. */
+static bool sum_up_now(const tern_results *now, const tern_result *key, tern_result *out)
+{
+    const tern_result *r = find_row(now, key, tern__result_failed);
+    if (!r)
+        r = find_row(now, key, has_times);
+    if (!r)
+        r = find_row(now, key, NULL);
+    if (!r)
+        return false;
+    *out = *r;
+    take_largest(now, out);
+    return true;
+}
+
 /* ---- making reports ---- */
 
 /* One row for each benchmark, in the order of the first session. */
@@ -191,7 +245,7 @@ static tern_status list_rows(tern_regress_report *p)
         }
         if (!tern__grow((void **)&p->rows, &p->capacity, (size_t)p->n + 1, sizeof *p->rows))
             return tern__out_of_memory(sizeof *p->rows);
-        p->rows[p->n++] = (tern_regress_row){.base = *r,
+        p->rows[p->n++] = (tern_regress_row){.base = sum_up_base(p->base, r),
                                              .now = tern_result_default(),
                                              .runs = 1,
                                              .state = TERN_REGRESS_MISSING,
@@ -262,23 +316,54 @@ tern_status tern__regress_finish(tern_regress_report *p, tern_status status, ter
 
 /* ---- of results that are there ---- */
 
-/* Session by session: the medians of neighbours. */
+/* Of the rows of its benchmark in its session, how many are before row i? Usually none. */
+static int place_in_session(const tern_results *in, int i)
+{
+    int place = 0;
+    for (int k = 0; k < i; k++)
+        place += in->rows[k].run == in->rows[i].run && tern_result_same(&in->rows[k], &in->rows[i]);
+    return place;
+}
+
+/* The row that was next to row i of `in`: of the same session, at the same place; NULL: there is none. */
+static const tern_result *find_neighbour(const tern_results *in, int i, const tern_results *among)
+{
+    int place = place_in_session(in, i);
+    for (int k = 0; k < among->n; k++)
+        if (among->rows[k].run == in->rows[i].run && tern_result_same(&among->rows[k], &in->rows[i]) &&
+            place-- == 0)
+            return &among->rows[k];
+    return NULL;
+}
+
+/* Session by session: the medians of neighbours, seconds. Where one of them has none, the other is nobody's neighbour. */
+static int take_pairs(const tern_regress_report *p, const tern_result *key, const tern_results *now,
+                      double *a, double *b)
+{
+    int n = 0;
+    for (int i = 0; i < p->base->n; i++) {
+        const tern_result *old = &p->base->rows[i];
+        if (!(old->median_us > 0) || !tern_result_same(old, key))
+            continue;
+        const tern_result *new = find_neighbour(p->base, i, now);
+        if (!new || !(new->median_us > 0))
+            continue;
+        a[n] = old->median_us * 1e-6;
+        b[n++] = new->median_us * 1e-6;
+    }
+    return n;
+}
+
 static tern_status compare_pairs(const tern_regress_report *p, tern_regress_row *row, const tern_results *now)
 {
-    double *a = NULL, *b = NULL;
-    int n = 0, m = 0;
     const tern_compare_options o = tern__regress_look(p, row);
-    tern_status status = take_medians(p->base, &row->base, NULL, &a, &n);
-    if (status == TERN_OK)
-        status = take_medians(now, &row->base, NULL, &b, &m);
-    for (int i = 0; i < n; i++)
-        a[i] *= 1e-6; /* seconds */
-    for (int i = 0; i < m; i++)
-        b[i] *= 1e-6;
-    if (status == TERN_OK && n > 0 && m > 0)
-        status = tern_compare_pairs(&o, a, b, n < m ? n : m, &row->comparison);
-    tern__free(a);
-    tern__free(b);
+    const size_t most = (size_t)p->base->n;
+    double *pairs = tern__alloc_zero(2 * most, sizeof *pairs);
+    if (!pairs)
+        return tern__out_of_memory(2 * most * sizeof *pairs);
+    const int n = take_pairs(p, &row->base, now, pairs, pairs + most);
+    tern_status status = n > 0 ? tern_compare_pairs(&o, pairs, pairs + most, n, &row->comparison) : TERN_OK;
+    tern__free(pairs);
     return status;
 }
 
@@ -300,15 +385,6 @@ tern_status tern__regress_compare_row(tern_regress_report *p, tern_regress_row *
     return status;
 }
 
-/* The first row of the benchmark; NULL: there is none. */
-static const tern_result *find_row(const tern_results *in, const tern_result *key)
-{
-    for (int i = 0; i < in->n; i++)
-        if (tern_result_same(&in->rows[i], key))
-            return &in->rows[i];
-    return NULL;
-}
-
 static tern_status compare_rows(tern_regress_report *p, const tern_results *now)
 {
     for (int i = 0; i < now->n_conditions; i++)
@@ -318,13 +394,11 @@ static tern_status compare_rows(tern_regress_report *p, const tern_results *now)
     TERN_TRY(tern__regress_check_host(p));
     p->n_compared = 0;
     for (int i = 0; i < p->n; i++)
-        p->n_compared += find_row(now, &p->rows[i].base) != NULL;
+        p->n_compared += find_row(now, &p->rows[i].base, NULL) != NULL;
     for (int i = 0; i < p->n; i++) {
         tern_regress_row *row = &p->rows[i];
-        const tern_result *found = find_row(p->results, &row->base);
-        if (!found)
+        if (!sum_up_now(p->results, &row->base, &row->now))
             continue;
-        row->now = *found;
         TERN_TRY(p->paired ? compare_pairs(p, row, p->results)
                            : tern__regress_compare_row(p, row, p->results));
         TERN_TRY(tern__regress_judge(p, row));

@@ -36,7 +36,8 @@ static tern_regress_state judge_time(const tern_regress_report *p, const tern_co
     return TERN_REGRESS_UNDECIDED;
 }
 
-static tern_regress_state judge_memory(const tern_regress_report *p, int64_t was, int64_t is)
+/* What is counted and not sampled; negative: unknown. */
+static tern_regress_state judge_count(const tern_regress_report *p, int64_t was, int64_t is)
 {
     if (was < 0 || is < 0)
         return TERN_REGRESS_MISSING;
@@ -44,6 +45,17 @@ static tern_regress_state judge_memory(const tern_regress_report *p, int64_t was
     return change > p->o.threshold    ? worse_by(p, change)
            : change < -p->o.threshold ? TERN_REGRESS_BETTER
                                       : TERN_REGRESS_SAME;
+}
+
+/* Bytes at the peak, and blocks that are asked for: the worse of both. */
+static tern_regress_state judge_memory(const tern_regress_report *p, const tern_regress_row *row)
+{
+    const tern_regress_state bytes = judge_count(p, row->base.peak_bytes, row->now.peak_bytes),
+                             blocks = judge_count(p, row->base.allocations, row->now.allocations);
+    return bytes == TERN_REGRESS_MISSING    ? blocks
+           : blocks == TERN_REGRESS_MISSING ? bytes
+           : bytes > blocks                 ? bytes
+                                            : blocks;
 }
 
 static tern_regress_state judge_accuracy(const tern_regress_report *p, double was, double is)
@@ -82,18 +94,48 @@ static void add_part(char *text, size_t room, const char *format, const char *na
     snprintf(text + used, room - used, format, used ? "; " : "", name, change);
 }
 
+/* How much worse a count is, if it is. */
+static void add_count(const tern_regress_report *p, const char *unit, int64_t was, int64_t is, char *text,
+                      size_t room)
+{
+    const size_t used = strlen(text);
+    const bool bytes = strcmp(unit, "bytes") == 0;
+    const tern_regress_state state = judge_count(p, was, is);
+    if (state != TERN_REGRESS_REGRESSION && state != TERN_REGRESS_CRITICAL)
+        return;
+    if (was == 0)
+        snprintf(text + used, room - used, "%smemory: some where there was none, %.0f %s", used ? "; " : "",
+                 (double)is, unit);
+    else
+        snprintf(text + used, room - used, "%smemory: more%s%s by %.0f %%", used ? "; " : "",
+                 bytes ? "" : " ", bytes ? "" : unit, 100 * ((double)is / (double)was - 1));
+}
+
+/* What it says for itself where there are no times, or where other sessions have them. */
+static void add_error(const tern_regress_report *p, const tern_regress_row *row, char *text, size_t room)
+{
+    const size_t used = strlen(text);
+    int failed = 0, all = 0;
+    for (int i = 0; i < p->results->n; i++)
+        if (tern_result_same(&p->results->rows[i], &row->base)) {
+            failed += tern__result_failed(&p->results->rows[i]);
+            all++;
+        }
+    if (failed > 0 && failed < all)
+        snprintf(text + used, room - used, "%sin %d of %d sessions: %s", used ? "; " : "", failed, all,
+                 row->now.error);
+    else if (row->time == TERN_REGRESS_MISSING && row->now.error[0])
+        snprintf(text + used, room - used, "%s%s", used ? "; " : "", row->now.error);
+}
+
 /* `of_time` (may be NULL): what there is to say of the times, instead of what the comparison says. */
 static tern_status explain_as(tern_regress_report *p, tern_regress_row *row, const char *of_time)
 {
     char text[512] = "";
     const tern_comparison *c = &row->comparison;
     const int needed = p->paired ? tern_regress_pairs_needed(&p->o, p->n_compared) : 0;
-    if (row->memory >= TERN_REGRESS_REGRESSION && row->base.peak_bytes == 0)
-        add_part(text, sizeof text, "%smemory: %s, %.0f bytes", "some where there was none",
-                 (double)row->now.peak_bytes);
-    else if (row->memory >= TERN_REGRESS_REGRESSION)
-        add_part(text, sizeof text, "%smemory: %s by %.0f %%", "more",
-                 100 * ((double)row->now.peak_bytes / (double)row->base.peak_bytes - 1));
+    add_count(p, "bytes", row->base.peak_bytes, row->now.peak_bytes, text, sizeof text);
+    add_count(p, "allocations", row->base.allocations, row->now.allocations, text, sizeof text);
     if (row->accuracy >= TERN_REGRESS_REGRESSION && !tern__result_failed(&row->now))
         add_part(text, sizeof text, "%saccuracy: %s, the error is %.2g", "worse", row->now.accuracy_error);
     if (of_time)
@@ -113,10 +155,7 @@ static tern_status explain_as(tern_regress_report *p, tern_regress_row *row, con
         snprintf(text + used, sizeof text - used, "%stime: %+.1f %%, but %s", used ? "; " : "",
                  100 * (c->ratio - 1), why);
     }
-    if (row->time == TERN_REGRESS_MISSING && row->now.error[0]) {
-        const size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "%s%s", used ? "; " : "", row->now.error);
-    }
+    add_error(p, row, text, sizeof text);
     return text[0] ? tern__regress_set_reason(p, row, text)
                    : tern__regress_set_reason(p, row, row->time == TERN_REGRESS_MISSING ? "no times" : "");
 }
@@ -135,7 +174,7 @@ static bool was_measured(const tern_regress_row *row)
 tern_status tern__regress_judge(tern_regress_report *p, tern_regress_row *row)
 {
     row->time = row->comparison.n_b > 0 ? judge_time(p, &row->comparison) : TERN_REGRESS_MISSING;
-    row->memory = judge_memory(p, row->base.peak_bytes, row->now.peak_bytes);
+    row->memory = judge_memory(p, row);
     row->accuracy = tern__result_failed(&row->now) && was_measured(row)
                         ? TERN_REGRESS_CRITICAL
                         : judge_accuracy(p, row->base.accuracy_error, row->now.accuracy_error);

@@ -42,6 +42,7 @@ typedef struct taking {
     int parts;
     double log_shares; /* of the limit, added up over parts */
     double longest_s;  /* of a part and the look at it */
+    double budget_s;   /* for all parts: no more than the row's time-out leaves */
     double known;      /* share of what will be known that former looks had */
     uint64_t start;
 } taking;
@@ -61,6 +62,7 @@ static tern_status begin_taking(tern_regress_report *p, const tern_regress_row *
     TERN__FAIL_IF(t->n_then == 0, TERN_UNAVAILABLE, "the baseline has no samples of it");
     const tern_status status = tern__cell_limit(cell, &t->limit);
     t->start = tern__now_ns();
+    t->budget_s = fmin(p->o.budget_s, tern__deadline_left_s(&cell->deadline));
     return status == TERN_UNAVAILABLE ? TERN_OK : status;
 }
 
@@ -92,7 +94,7 @@ static tern_status look(tern_regress_report *p, tern_regress_row *row, taking *t
     tern_compare_options o = tern__regress_look(p, row);
     const int looks = row->comparison.looks;
     const double known =
-        tern__compare_progress(seconds_since(t->start), t->longest_s, p->o.budget_s, t->n, p->o.rounds);
+        tern__compare_progress(seconds_since(t->start), t->longest_s, t->budget_s, t->n, p->o.rounds);
     o.spend *= known - t->known;
     TERN_TRY(tern_compare_samples(&o, t->then, t->n_then, t->now, t->n, &row->comparison));
     row->comparison.looks = looks + 1;
@@ -118,8 +120,9 @@ static tern_status keep_taken(tern_regress_report *p, tern_regress_row *row, ter
 
 /* Samples are taken as the baseline's were: in turns with the limit, with as many runs in each, as long as its sessions took. What lies
  * between two samples (caches, frequencies, other programs' turns) is then the same, and so is what the medians of sessions differ by. One
- * look after each such part, until it is clear or the budget has been used. */
-static tern_status take_samples(tern_regress_report *p, tern_regress_row *row, tern__cell *cell)
+ * look after each such part, until it is clear or the budget has been used; a part that the time-out cuts off is left out. *any becomes true
+ * once there is a whole one. */
+static tern_status take_samples(tern_regress_report *p, tern_regress_row *row, tern__cell *cell, bool *any)
 {
     taking t = {0};
     tern_status status = begin_taking(p, row, cell, &t);
@@ -127,12 +130,17 @@ static tern_status take_samples(tern_regress_report *p, tern_regress_row *row, t
     while (status == TERN_OK && t.known < 1) {
         const uint64_t start = tern__now_ns();
         status = take_part(p, row, cell, &t);
+        if (status == TERN_CANCELLED && t.parts > 0 && !tern__bench_stopped(cell->bench)) {
+            status = TERN_OK; /* what there is has been looked at */
+            break;
+        }
         t.longest_s = fmax(t.longest_s, seconds_since(start));
         if (status == TERN_OK)
             status = look(p, row, &t);
         if (status == TERN_OK && row->comparison.verdict != TERN_VERDICT_UNDECIDED)
             break;
     }
+    *any |= t.parts > 0;
     if (status == TERN_OK)
         status = keep_taken(p, row, cell, &t);
     else
@@ -148,11 +156,11 @@ enum { TRIES = 3 };
 /* Samples that show what `first` says, again and again until the time that they took tells whether others had the machine; or those that
  * do not show it. */
 static tern_status take_proof(tern_regress_report *p, tern_regress_row *row, tern__cell *cell,
-                              tern_regress_state first, tern__occupancy *o)
+                              tern_regress_state first, tern__occupancy *o, bool *any)
 {
     const tern_moment before = tern_moment_now();
     do {
-        TERN_TRY(take_samples(p, row, cell));
+        TERN_TRY(take_samples(p, row, cell, any));
         *o = tern__occupancy_between(before, tern_moment_now());
     } while (tern__regress_shows(row, first) && !tern__occupancy_is_sure(o));
     return TERN_OK;
@@ -160,12 +168,12 @@ static tern_status take_proof(tern_regress_report *p, tern_regress_row *row, ter
 
 /* The second measurement. Samples of a moment in which others had the machine are thrown away and taken again, a few times; what is
  * slower, or faster, only in such moments is undecided. */
-static tern_status confirm(tern_regress_report *p, tern_regress_row *row, tern__cell *cell)
+static tern_status confirm(tern_regress_report *p, tern_regress_row *row, tern__cell *cell, bool *any)
 {
     tern__occupancy o;
     const tern_regress_state first = row->time;
     for (int i = 0; i < TRIES; i++) {
-        TERN_TRY(take_proof(p, row, cell, first, &o));
+        TERN_TRY(take_proof(p, row, cell, first, &o, any));
         if (tern__regress_has_changed(row) && tern__is_occupied(&o, p->o.threshold))
             continue;
         TERN_TRY(tern__regress_confirm(p, row, first));
@@ -194,16 +202,18 @@ static tern_status measure_cell(tern_regress_report *p, tern_regress_row *row, i
                                 tern__cell *cell)
 {
     const tern_moment before = tern_moment_now();
+    bool any = false;
     tern__cell_begin(cell);
     tern_status status = tern__cell_prepare(i, cell);
     if (status == TERN_OK)
         status = tern__cell_ready(cell, row->base.threads);
     if (status == TERN_OK)
-        status = pass == 0 ? take_samples(p, row, cell) : confirm(p, row, cell);
+        status = pass == 0 ? take_samples(p, row, cell, &any) : confirm(p, row, cell, &any);
     if (status == TERN_OK || tern__bench_stopped(cell->bench))
         return TERN_OK;
     const tern__occupancy o = tern__occupancy_between(before, tern_moment_now());
-    TERN_TRY(judge_given_up(p, row, status, cell->deadline.allowed_s, &o));
+    /* What was measured as a session of the baseline was is not too slow to be: only more of it was. */
+    TERN_TRY(judge_given_up(p, row, status, any ? 0 : cell->deadline.allowed_s, &o));
     return keep_failure(p, row, cell);
 }
 

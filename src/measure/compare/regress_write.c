@@ -220,6 +220,10 @@ static void add_json_row(tern__strbuf *to, const tern_regress_row *row)
     tern__member_real(to, ", ", "base_peak_bytes",
                       row->base.peak_bytes >= 0 ? (double)row->base.peak_bytes : NAN);
     tern__member_real(to, ", ", "peak_bytes", row->now.peak_bytes >= 0 ? (double)row->now.peak_bytes : NAN);
+    tern__member_real(to, ", ", "base_allocations",
+                      row->base.allocations >= 0 ? (double)row->base.allocations : NAN);
+    tern__member_real(to, ", ", "allocations",
+                      row->now.allocations >= 0 ? (double)row->now.allocations : NAN);
     tern__member_real(to, ", ", "base_accuracy_error", row->base.accuracy_error);
     tern__member_real(to, ", ", "accuracy_error", row->now.accuracy_error);
     add_history_json(to, &row->history);

@@ -200,12 +200,24 @@ static tern_status copy_text(tern_results *r, const char *text, const char **out
     return *out ? TERN_OK : tern__out_of_memory(length);
 }
 
-/* Scaled so that it is a normal distribution's standard deviation. */
+/* What samples scatter by, as a normal distribution's standard deviation. Where more than half of them are equal (of a coarse clock) the
+ * median distance is 0 and tells nothing of the others; the mean distance does. */
+static double scatter_of(const double *x, int n, const tern__stats *s)
+{
+    double sum = 0;
+    if (s->mad > 0)
+        return 1.4826 * s->mad;
+    for (int i = 0; i < n; i++)
+        sum += fabs(x[i] - s->median);
+    return 1.2533 * sum / n;
+}
+
 static int count_outliers(const double *x, int n, const tern__stats *s)
 {
+    const double scatter = scatter_of(x, n, s);
     int far = 0;
     for (int i = 0; i < n; i++)
-        far += s->mad > 0 && fabs(x[i] - s->median) > 3 * 1.4826 * s->mad;
+        far += fabs(x[i] - s->median) > 3 * scatter;
     return far;
 }
 

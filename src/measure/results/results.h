@@ -107,6 +107,10 @@ double tern__result_tokens_s(const tern_result *row);
 /* A quoted cell of CSV. */
 void tern__add_csv_text(tern__strbuf *to, const char *text);
 
+/* The hottest of the thermal zones in `folder` ("/sys/class/thermal"), as the condition's text: `to` has room for TERN__CONDITION_TEXT and a
+ * NUL (results_conditions.c). */
+void tern__results_temperature(const char *folder, char *to);
+
 /* The condition that tells the sizes of caches, and how its text begins, for printf and scanf with three long long. */
 #define TERN__CACHES_NAME "caches"
 #define TERN__CACHES_READ "L1d %lld, L2 %lld, L3 %lld"

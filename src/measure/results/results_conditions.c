@@ -1,4 +1,5 @@
 /* results_conditions.c - the machine and the moment, as texts: a table of names and of functions that find them out. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,21 +137,27 @@ static void find_load(char *to)
         unavailable(to, "no /proc/loadavg");
 }
 
-/* The hottest of the thermal zones. */
-static void find_temperature(char *to)
+void tern__results_temperature(const char *folder, char *to)
 {
-    double hottest = -1e9;
+    double hottest = -INFINITY;
+    bool any = false;
+    /* Numbers may be left out, and a zone whose sensor is asleep cannot be read: neither says anything of the next. */
     for (int i = 0; i < 64; i++) {
-        char path[64], line[64];
-        snprintf(path, sizeof path, "/sys/class/thermal/thermal_zone%d/temp", i);
-        if (!tern__file_first_line(path, line, sizeof line))
-            break;
-        hottest = strtod(line, NULL) > hottest ? strtod(line, NULL) : hottest;
+        char path[4200], line[64];
+        snprintf(path, sizeof path, "%s/thermal_zone%d/temp", folder, i);
+        any |= access(path, F_OK) == 0;
+        if (tern__file_first_line(path, line, sizeof line))
+            hottest = fmax(hottest, strtod(line, NULL));
     }
-    if (hottest > -1e8)
+    if (isfinite(hottest))
         snprintf(to, ROOM, "%.1f C", hottest / 1e3);
     else
-        unavailable(to, "no thermal zones in /sys");
+        unavailable(to, any ? "no thermal zone can be read" : "no thermal zones in /sys");
+}
+
+static void find_temperature(char *to)
+{
+    tern__results_temperature("/sys/class/thermal", to);
 }
 
 static bool counter(const char *path, double *out)

@@ -10,6 +10,31 @@ advise()
 advise a.json b.json
 advise b.json a.json
 advise a.json c.json
+# What `tern regress` calls undecided is undecided here: one session, samples of other sizes, a machine that changed as well.
+sessions_of()
+{
+    "$TERN_PYTHON" -c 'import json, sys
+j = json.load(open("b.json"))
+j["rows"] = [r for r in j["rows"] if r["run"] < int(sys.argv[1])]
+for r in j["rows"]:
+    r["repeats"] = int(sys.argv[2])
+    r["isa"], r["limit_share"] = "avx2", 0.8
+json.dump(j, sys.stdout)' "$@"
+}
+sessions_of 1 1 >once.json
+sessions_of 3 9 >coarse.json
+sessions_of 3 1 >limited.json
+"$TERN_PYTHON" -c 'import json
+j = json.load(open("a.json"))
+for r in j["rows"]:
+    r["isa"], r["limit_share"] = "avx2", 0.8
+json.dump(j, open("a_limited.json", "w"))'
+for pair in "a once" "once a" "a coarse" "a_limited limited"; do
+    tern compare ${pair% *}.json ${pair#* }.json --json | json '[(r["verdict"], r["recommendation"]) for r in j[:1]]' |
+        sed -E 's/[+-]?[0-9]+[.][0-9]+/N/g'
+    tern compare ${pair% *}.json ${pair#* }.json | tail -n 1 | cut -d ';' -f 1
+done
+tern compare a.json once.json | grep -oE 'no answer: time: worse in one session, unconfirmed'
 # Tests of a model with two types of cache differ in their type alone: they are two benchmarks.
 two_types()
 {

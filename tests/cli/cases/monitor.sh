@@ -31,6 +31,11 @@ echo "# remarks behind an answer are not what it is about; without an answer the
 watch --check 'echo "7 critical of 7"; echo "tern: regress: a remark" >&2; exit 2' --count 1
 watch --check 'echo "half a report"; echo "tern: regress: it failed" >&2; exit 3' --count 1
 watch --check 'echo "tern: only this"' --count 1
+echo "# of much that a check prints the last is kept; what is no regression is said not to be one"
+printf '#!/bin/sh\nprintf %%s "$TERN_MONITOR_OUTPUT" | wc -c\nprintf %%s "$TERN_MONITOR_OUTPUT" | tail -n 1\n' >sizes
+chmod +x sizes
+watch --check 'seq 1 200000; exit 3' --count 1 --alert ./sizes
+watch --check 'echo "tern: bench: no such thing"; false || exit 3' --count 1
 echo "# checks that take longer than the period"
 tern monitor --every 0.1s --count 2 --check 'sleep 0.45; echo slow' | lines never
 echo "# what is left in the background is not waited for"

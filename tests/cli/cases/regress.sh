@@ -38,6 +38,23 @@ sed 's/"peak_bytes": 1000/"peak_bytes": 1250/' same.json >memory.json
 regress --from memory.json
 sed 's/"accuracy_error": 1e-08/"accuracy_error": 0.5/' same.json >accuracy.json
 regress --from accuracy.json
+echo "# what is wrong or takes more in any session, whichever it is"
+results more.json 1
+results failed.json 1
+"$TERN_PYTHON" -c 'import json
+j = json.load(open("failed.json"))
+r = j["rows"][0]
+r.update(rounds=0, samples_us=[], error="bench: small differs from its reference")
+json.dump(j, open("failed.json", "w"))'
+sed 's/bench: small differs from its reference/unavailable: given up after 1 s, at most 1 were allowed/' failed.json >gave_up.json
+for worse in failed memory accuracy; do
+    regress --from more.json --from $worse.json
+    regress --from $worse.json --from more.json
+done
+tern regress --baseline main --no-record --from more.json --from failed.json | grep -oE 'in 1 of 2 sessions: bench: small.*'
+tern baseline create gaps --from gave_up.json --from base.json
+status tern regress --baseline gaps --no-record --from failed.json | grep -E '^(critical|missing|exit)'
+tern baseline delete gaps
 echo "# history"
 history 1
 history 1.2
@@ -56,6 +73,12 @@ tern regress --baseline main --from once.json --no-record | grep -oE 'worse in o
 results once_more.json 1.2
 regress --from once.json --from once_more.json
 status tern regress --baseline main --no-record --from once.json --from once.json
+echo "# nor is one session a baseline to judge by: more samples would not help, and that is said"
+tern baseline create one --from same.json
+regress_one() { tern regress --baseline one --no-record --from once.json "$@"; }
+regress_one | awk 'length > 80 { print "wide: " $0 }  /^undecided:/ { advice = 1 }  advice'
+regress_one --output-format json | json '[r["state"] for r in j["rows"]]'
+tern baseline delete one
 echo "# a family"
 "$TERN_PYTHON" - <<'END'
 import json

@@ -33,6 +33,29 @@ sed 's/"peak_bytes": 1000/"peak_bytes": 1250/' same.json >more.json
 printf '#!/bin/sh\ncat more.json\n' >more
 chmod +x more
 regress ./more
+echo "# a session without times, or without rows, takes its neighbour with it; a wrong one is told"
+"$TERN_PYTHON" -c 'import json
+for i in range(1, 25):
+    for who in "old", "new":
+        j = json.load(open("same.json"))
+        for r in j["rows"]:
+            mood = (1, 2, 4, 8)[i % 4] * (1.001 if who == "new" else 1)
+            r["samples_us"] = [us * mood for us in r["samples_us"]]
+            if who == "old" and i == 3 or who == "new" and i == 6:
+                r.update(samples_us=[], rounds=0, error="unavailable: given up after 1 s, at most 1 were allowed")
+        if who == "new" and i == 8:
+            j["rows"] = []
+        json.dump(j, open(f"{who}{i}.json", "w"))
+        if who == "new" and i > 8:
+            j["rows"][0].update(samples_us=[], rounds=0, error="bench: small differs from its reference")
+        json.dump(j, open(f"wrong{i}.json", "w"))'
+for who in old new wrong; do
+    printf '#!/bin/sh\necho >>%s.count\ncat %s$(wc -l <%s.count).json\n' $who $who $who >./$who
+    chmod +x $who
+done
+status tern regress --program ./old --program ./new --sessions 12 | join_rows | grep -oE '^(same|undecided|missing|regression|critical)|[0-9]+ pairs of sessions|exit.*'
+rm -f *.count
+status tern regress --program ./old --program ./wrong --sessions 12 | join_rows | grep -oE '^(same|undecided|missing|regression|critical)|in [0-9]+ of .*sessions: bench.*|exit.*'
 echo "# errors"
 status tern regress --program ./same --program ./slow20 --sessions 8
 status tern regress --program ./broken --program ./same
