@@ -304,6 +304,12 @@ TEST(settings_that_change_answers)
          "linear_class' is 'foo', which is not implemented (known: 'autobitlinear', 'bitlinear')"},
         {",\"quantization_config\":{\"quant_method\":\"bitnet\",\"linear_class\":null}", NULL},
         {",\"hidden_activation\":\"gelu\"", "hidden_activation"},
+        {",\"quantization_config\":{\"quant_method\":\"bitnet\",\"quantization_mode\":\"Offline\"}",
+         "quantization_mode' is 'Offline', which is not implemented (known: 'online', 'offline')"},
+        {",\"quantization_config\":{\"quant_method\":\"bitnet\",\"quantization_mode\":null}", NULL},
+        {",\"input_bits\":4,\"weight_bits\":1", "input_bits"},
+        {",\"input_bits\":8,\"weight_bits\":2", "weight_bits"},
+        {",\"input_bits\":8,\"weight_bits\":1", NULL},
         {",\"attention_bias\":true", "attention_bias"},
         {",\"mlp_bias\":true", "mlp_bias"},
         {",\"attention_bias\":false,\"mlp_bias\":null", NULL},
@@ -536,6 +542,19 @@ TEST(master_weights)
                ",\"quantization_config\":{\"quant_method\":\"bitnet\",\"quantization_mode\":\"online\"}");
     open_folder(&file);
     CHECK(tern_model_file_runs_ternary(file, 0));
+    tern_model_file_close(file);
+    /* without the word nothing is ternarised: Hugging Face's layers are "offline" unless they are said not to be */
+    put_config("BitNetForCausalLM", "bitnet", "relu2", "true",
+               ",\"quantization_config\":{\"quant_method\":\"bitnet\",\"linear_class\":\"autobitlinear\"}");
+    open_folder(&file);
+    CHECK_STATUS(tern_model_file_load_ternary(ctx, file, 0, TERN_T2, TERN_TERNARY_DECLARED, &codes, &scales),
+                 TERN_DTYPE);
+    CHECK(strstr(tern_last_error(), "not ternary"));
+    tern_model_file_close(file);
+    put_config("BitnetForCausalLM", "llama", "silu", "true", ""); /* 1bitLLM's say nothing of it */
+    open_folder(&file);
+    CHECK_OK(tern_model_file_load_ternary(ctx, file, 0, TERN_T2, TERN_TERNARY_DECLARED, &codes, &scales));
+    CHECK(tern_data_f32(scales)[0] == 0.65625f);
     tern_model_file_close(file);
     put_config("LlamaForCausalLM", "llama", "silu", "true", "");
     open_folder(&file);

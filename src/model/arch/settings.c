@@ -56,6 +56,8 @@ static const struct setting {
     {"config.num_local_experts", IS_NUMBER, 0, true},
     {"config.attention_bias", IS_NUMBER, 0, false}, /* no architecture here has biases */
     {"config.mlp_bias", IS_NUMBER, 0, false},
+    {"config.input_bits", IS_NUMBER, 8, false}, /* of 1bitLLM's files: codes of activations and of weights */
+    {"config.weight_bits", IS_NUMBER, 1, false},
 };
 
 static const char *key_of(const tern__hparams *h, const char *name, char room[static TERN__ARCH_KEY])
@@ -287,6 +289,8 @@ tern_status tern__settings_check(const tern_model_file *file, const tern__hparam
         check_word(file, "config.quantization_config.quant_method", (const char *const[]){"bitnet", NULL}));
     TERN_TRY(check_word(file, "config.quantization_config.linear_class",
                         (const char *const[]){"autobitlinear", "bitlinear", NULL}));
+    TERN_TRY(check_word(file, "config.quantization_config.quantization_mode",
+                        (const char *const[]){"online", "offline", NULL}));
     TERN_TRY(check_words(file, "config.layer_types", (const char *const[]){"full_attention", NULL}));
     TERN_TRY(check_rotated(file));
     TERN_TRY(check_tokens(file, h));

@@ -209,9 +209,10 @@ static void take_quantisation(tern_model_file *file, const json_t *config)
     file->scale_meaning = meaning_of_scales(q, quantised);
     const tern__architecture *row;
     architecture_of(config, &row);
-    /* "offline" weights were ternarised before: what of them is numbers, stands for itself */
-    const bool offline = quantised && strcmp(text_at(q, "quantization_mode"), "offline") == 0;
-    file->master_weights = (quantised || (row && row->ternary)) && !offline;
+    /* "offline" weights were ternarised before: what of them is numbers, stands for itself. Hugging Face's layers are that unless
+     * they are said to be "online"; a BitNet of before these words has master weights. */
+    file->master_weights =
+        quantised ? strcmp(text_at(q, "quantization_mode"), "online") == 0 : row && row->ternary;
 }
 
 /* A tied head is not read even where a file has one: then it keeps the name that nobody asks for. */
