@@ -3,14 +3,11 @@
 #include "model/arch/settings.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "model/arch/parts.h"
-
-enum { KEY = 160 };
 
 /* ---- numbers and flags ---- */
 
@@ -189,52 +186,131 @@ static tern_status check_activation(const tern_model_file *file, const tern__hpa
     return check_word(file, "config.hidden_activation", words);
 }
 
-/* Elements of a list, "KEY.0" and so on, must be one of the words. */
-static tern_status check_words(const tern_model_file *file, const char *list, const char *const *accepted)
+/* ---- lists ---- */
+
+typedef tern_status (*entry_check)(const tern_model_file *file, const tern__hparams *h, const char *key);
+
+/* The entry `name` and all that is below it, whatever its form: a list has "NAME.0" and so on, an object a member's name there. */
+static tern_status check_all(const tern_model_file *file, const tern__hparams *h, const char *name,
+                             entry_check check)
 {
-    for (int i = 0;; i++) {
-        char key[KEY];
-        int entry;
-        snprintf(key, sizeof key, "%s.%d", list, i);
-        if (tern_model_file_meta_find(file, key, &entry) != TERN_OK)
-            return TERN_OK;
-        TERN_TRY(check_word(file, key, accepted));
+    const size_t length = strlen(name);
+    for (int i = 0; i < tern_model_file_meta_count(file); i++) {
+        tern_meta_info info;
+        TERN_TRY(tern_model_file_meta(file, i, &info));
+        if (strncmp(info.key, name, length) == 0 && (!info.key[length] || info.key[length] == '.'))
+            TERN_TRY(check(file, h, info.key));
     }
+    return TERN_OK;
+}
+
+/* Attention looks at all that came before. */
+static tern_status check_layer_type(const tern_model_file *file, const tern__hparams *h, const char *key)
+{
+    (void)h;
+    return check_word(file, key, (const char *const[]){"full_attention", NULL});
 }
 
 /* Every layer is rotated. */
-static tern_status check_rotated(const tern_model_file *file)
+static tern_status check_rotated(const tern_model_file *file, const tern__hparams *h, const char *key)
 {
-    for (int i = 0;; i++) {
-        char key[TERN__ARCH_KEY];
-        double rotated;
-        snprintf(key, sizeof key, "config.no_rope_layers.%d", i);
-        tern_status status = read_value(file, key, &rotated);
-        if (status == TERN_NOT_FOUND)
-            return TERN_OK;
-        TERN_TRY(status);
-        TERN__FAIL_IF(rotated != 1, TERN_UNSUPPORTED,
-                      "model: layer %d is not rotated ('%s'), which is not implemented", i, key);
-    }
+    double rotated;
+    (void)h;
+    TERN_TRY(read_value(file, key, &rotated));
+    TERN__FAIL_IF(rotated != 1, TERN_UNSUPPORTED,
+                  "model: a layer is not rotated ('%s'), which is not implemented", key);
+    return TERN_OK;
+}
+
+/* Is one of two names of modules the end of the other, from a point on? */
+static bool is_end_of(const char *a, const char *b)
+{
+    const char *longer = strlen(a) > strlen(b) ? a : b, *shorter = longer == a ? b : a;
+    const size_t skipped = strlen(longer) - strlen(shorter);
+    return *shorter && strcmp(longer + skipped, shorter) == 0 && (skipped == 0 || longer[skipped - 1] == '.');
+}
+
+/* "norm" and "model.layers.3.input_layernorm" are, whichever architecture has them. */
+static bool is_float_anyway(const char *module)
+{
+    const tern__architecture *a;
+    for (int i = 0; (a = tern__architecture_get(i)); i++)
+        for (int k = 0; k < TERN__PART_COUNT; k++) {
+            const char *own = tern__part_module((tern__part_id)k, a);
+            if (own && tern__part_get((tern__part_id)k)->role != TERN__ROLE_LINEAR && is_end_of(own, module))
+                return true;
+        }
+    return false;
 }
 
 /* Layers that stay floats in a model whose other projections are ternary. The head, the table and norms are floats anyway. */
-static tern_status check_unconverted(const tern_model_file *file)
+static tern_status check_unconverted(const tern_model_file *file, const tern__hparams *h, const char *key)
 {
-    for (int i = 0;; i++) {
-        char key[TERN__ARCH_KEY];
-        const char *name;
-        snprintf(key, sizeof key, "config.quantization_config.modules_to_not_convert.%d", i);
-        tern_status status = tern_model_file_get_string(file, key, &name);
-        if (status == TERN_NOT_FOUND)
-            return TERN_OK;
-        TERN_TRY(status);
-        TERN__FAIL_IF(
-            !strstr(name, "lm_head") && !strstr(name, "embed") && !strstr(name, "norm"), TERN_UNSUPPORTED,
-            "model: config.json keeps '%s' as floats (modules_to_not_convert), which is not implemented",
-            name);
-    }
+    const char *name;
+    (void)h;
+    TERN_TRY(tern_model_file_get_string(file, key, &name));
+    TERN__FAIL_IF(
+        !is_float_anyway(name), TERN_UNSUPPORTED,
+        "model: config.json keeps '%s' as floats (modules_to_not_convert), which is not implemented", name);
+    return TERN_OK;
 }
+
+/* Tokens at the beginning and the end: one that is none would never end an answer. */
+static tern_status check_token(const tern_model_file *file, const tern__hparams *h, const char *key)
+{
+    int64_t id;
+    tern_status status = tern_model_file_get_int(file, key, &id);
+    if (status == TERN_DTYPE)
+        return TERN_FORMAT; /* a word, a flag or a fraction: the message says so */
+    TERN_TRY(status);
+    TERN__FAIL_IF(id < 0 || (h->vocabulary > 0 && id >= h->vocabulary), TERN_FORMAT,
+                  "model: '%s' is %lld: no token has that id", key, (long long)id);
+    return TERN_OK;
+}
+
+static const struct {
+    const char *name;
+    entry_check check;
+} lists[] = {
+    {"config.layer_types", check_layer_type},
+    {"config.no_rope_layers", check_rotated},
+    {"config.bos_token_id", check_token},
+    {"config.eos_token_id", check_token},
+    {"config.quantization_config.modules_to_not_convert", check_unconverted},
+};
+
+static tern_status check_lists(const tern_model_file *file, const tern__hparams *h)
+{
+    for (size_t i = 0; i < TERN__COUNT(lists); i++)
+        TERN_TRY(check_all(file, h, lists[i].name, lists[i].check));
+    return TERN_OK;
+}
+
+/* ---- forms ---- */
+
+/* Where the form is wrong nothing in it would be found, as if nothing were said. */
+static tern_status check_forms(const tern_model_file *file)
+{
+    static const char quantisation[] = "config.quantization_config", list[] = "config.quantization_config.0";
+    int entry;
+    bool flag;
+    const size_t length = strlen(list);
+    bool bad = tern_model_file_meta_find(file, quantisation, &entry) == TERN_OK;
+    for (int i = 0; i < tern_model_file_meta_count(file) && !bad; i++) {
+        tern_meta_info info;
+        TERN_TRY(tern_model_file_meta(file, i, &info));
+        bad = strncmp(info.key, list, length) == 0 && (!info.key[length] || info.key[length] == '.');
+    }
+    TERN__FAIL_IF(bad, TERN_FORMAT,
+                  "model: the quantization_config of config.json is not an object: what its weights mean "
+                  "cannot be known");
+    tern_status status = tern_model_file_get_bool(file, "config.tie_word_embeddings", &flag);
+    TERN__FAIL_IF(status != TERN_OK && status != TERN_NOT_FOUND, TERN_FORMAT,
+                  "model: the tie_word_embeddings of config.json is neither true nor false");
+    return TERN_OK;
+}
+
+/* ---- the head ---- */
 
 /* Without a head of its own a model has its table of tokens for one, unless it says that it has not. */
 static tern_status check_head(const tern_model_file *file)
@@ -250,37 +326,9 @@ static tern_status check_head(const tern_model_file *file)
     return TERN_OK;
 }
 
-static tern_status check_token(const tern_model_file *file, const tern__hparams *h, const char *key)
-{
-    int64_t id;
-    tern_status status = tern_model_file_get_int(file, key, &id);
-    if (status == TERN_DTYPE)
-        return TERN_FORMAT; /* a word, a flag or a fraction: the message says so */
-    TERN_TRY(status);
-    TERN__FAIL_IF(id < 0 || (h->vocabulary > 0 && id >= h->vocabulary), TERN_FORMAT,
-                  "model: '%s' is %lld: no token has that id", key, (long long)id);
-    return TERN_OK;
-}
-
-/* Tokens at the beginning and the end: one that is none would never end an answer. */
-static tern_status check_tokens(const tern_model_file *file, const tern__hparams *h)
-{
-    static const char *const keys[] = {"config.bos_token_id", "config.eos_token_id"};
-    for (size_t i = 0; i < TERN__COUNT(keys); i++) {
-        tern_status status = check_token(file, h, keys[i]);
-        for (int k = 0; status == TERN_OK || (status == TERN_NOT_FOUND && k == 0); k++) {
-            char key[TERN__ARCH_KEY];
-            snprintf(key, sizeof key, "%s.%d", keys[i], k); /* a list */
-            status = check_token(file, h, key);
-        }
-        if (status != TERN_NOT_FOUND)
-            return status;
-    }
-    return TERN_OK;
-}
-
 tern_status tern__settings_check(const tern_model_file *file, const tern__hparams *h)
 {
+    TERN_TRY(check_forms(file));
     TERN_TRY(check_head(file));
     TERN_TRY(check_positions(file, h));
     TERN_TRY(check_values(file, h));
@@ -291,8 +339,5 @@ tern_status tern__settings_check(const tern_model_file *file, const tern__hparam
                         (const char *const[]){"autobitlinear", "bitlinear", NULL}));
     TERN_TRY(check_word(file, "config.quantization_config.quantization_mode",
                         (const char *const[]){"online", "offline", NULL}));
-    TERN_TRY(check_words(file, "config.layer_types", (const char *const[]){"full_attention", NULL}));
-    TERN_TRY(check_rotated(file));
-    TERN_TRY(check_tokens(file, h));
-    return check_unconverted(file);
+    return check_lists(file, h);
 }
