@@ -15,8 +15,9 @@
 typedef struct loader {
     tern_model *m;
     const tern_model_options *options;
-    bool *used;   /* (tensors of the file) */
-    bool looking; /* nothing is loaded: is everything there? */
+    bool *used; /* (tensors of the file) */
+    bool
+        looking; /* nothing is loaded: all that can be known without the weights of products is looked at, in the same way */
     tern__part_shape shape;
 } loader;
 
@@ -43,6 +44,8 @@ static tern_status find(loader *l, const tern__part *part, int64_t layer, int *o
     TERN__FAIL_IF(info->kind == TERN_STORED_PLAIN && !tern__stored_holds_weights(t->stored), TERN_DTYPE,
                   "%s: tensor '%s' is %s, which weights are not", l->m->file->parts[t->part].path, t->name,
                   info->name);
+    if (info->kind == TERN_STORED_OPAQUE)
+        return tern__load_fail(l->m->file, t, tern__fail(TERN_UNSUPPORTED, "%s cannot be read", info->name));
     l->used[*out] = true;
     return TERN_OK;
 }
@@ -60,6 +63,7 @@ static tern_status load_vector(loader *l, const tern__part *part, int64_t layer,
     int i;
     tern_file_tensor t;
     TERN_TRY(find(l, part, layer, &i, &t));
+    TERN_TRY(tern__numbers_check(l->m->file, i));
     if (l->looking)
         return TERN_OK;
     TERN_TRY(tern_model_file_load_f32(l->m->ctx, l->m->file, i, out));
@@ -80,6 +84,8 @@ static tern_status load_linear(loader *l, const tern__part *part, int64_t layer,
     const int scale = codes || m->h.ternary ? tern__scale_of(m->file, &t) : -1;
     if (scale >= 0)
         l->used[scale] = true; /* it is part of out->scales */
+    if (codes || m->h.ternary)
+        TERN_TRY(tern__scale_check(m->file, i));
     if (l->looking)
         return TERN_OK;
     *out = (tern__linear){NULL, NULL};

@@ -217,7 +217,7 @@ tern_status tern__load_ternary_later(tern_ctx *ctx, tern__loading *loading, int 
     if (status == TERN_OK && atomic_load(&r.several))
         return TERN_OK;
     if (status == TERN_OK)
-        status = tern__ternary_first_scale(ctx, file, i, &value);
+        status = tern__ternary_first_scale(file, i, &value);
     if (status != TERN_OK)
         return tern__load_fail(file, t, status);
     tern_tensor *s = tern_scalar(ctx, TERN_F32, (double)value), *made;
