@@ -63,7 +63,7 @@ static tern_status check_whole(const tern_model_file *file)
 {
     int64_t count, number = 0;
     tern_status status = tern_model_file_get_int(file, "split.count", &count);
-    if (status == TERN_NOT_FOUND || (status == TERN_OK && count == 1))
+    if (status == TERN_NOT_FOUND || (status == TERN_OK && (count == 0 || count == 1)))
         return TERN_OK;
     TERN_TRY(status);
     status = tern_model_file_get_int(file, "split.no", &number);
