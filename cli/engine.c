@@ -109,7 +109,8 @@ static int compare_heads(const args *a, engine *e)
     if (status != TERN_OK)
         return fail_status(NULL);
     fprintf(stderr,
-            "head as %s: the likeliest token is the same as with the file's for %lld of %lld (%.2f%%)\n",
+            "head as %s: the likeliest token is the same as with the file's for %lld of %lld random tokens "
+            "(%.2f%%)\n",
             args_value(a, "head"), (long long)r.same, (long long)r.tokens,
             100.0 * (double)r.same / (double)r.tokens);
     return EXIT_DONE;
