@@ -25,10 +25,11 @@ static tern_status check_shape(const loader *l, const tern__part *part, const te
 {
     const int64_t rows = tern__part_rows(part, &l->shape), columns = tern__part_columns(part, &l->shape);
     const bool vector = tern__part_is_vector(part);
-    TERN__FAIL_IF(vector && (t->rank != 1 || t->shape[0] != columns), TERN_SHAPE,
-                  "model: '%s' should be [%lld]", t->name, (long long)columns);
+    TERN__FAIL_IF(vector && (t->rank != 1 || t->shape[0] != columns), TERN_SHAPE, "%s: '%s' should be [%lld]",
+                  tern_model_file_part(l->m->file, 0), t->name, (long long)columns);
     TERN__FAIL_IF(!vector && (t->rank != 2 || t->shape[0] != rows || t->shape[1] != columns), TERN_SHAPE,
-                  "model: '%s' should be [%lld,%lld]", t->name, (long long)rows, (long long)columns);
+                  "%s: '%s' should be [%lld,%lld]", tern_model_file_part(l->m->file, 0), t->name,
+                  (long long)rows, (long long)columns);
     return TERN_OK;
 }
 
@@ -138,8 +139,8 @@ static tern_status check_all_used(const loader *l)
         TERN_TRY(tern_model_file_tensor(l->m->file, i, &t));
         TERN__FAIL_IF(
             !l->used[i] && !tern__is_left_over(l->m->file, &t), TERN_UNSUPPORTED,
-            "model: tensor '%s' is not one of architecture '%s': without it the answers would be wrong",
-            t.name, l->m->h.architecture);
+            "%s: tensor '%s' is not one of architecture '%s': without it the answers would be wrong",
+            tern_model_file_part(l->m->file, 0), t.name, l->m->h.architecture);
     }
     return TERN_OK;
 }
@@ -175,11 +176,12 @@ static tern_status load_embedding(loader *l)
     TERN_TRY(tern__table_of(m->file, &i));
     TERN_TRY(tern_model_file_tensor(m->file, i, &t));
     TERN__FAIL_IF(t.rank != 2 || t.shape[0] < 1 || t.shape[0] > INT32_MAX, TERN_SHAPE,
-                  "model: '%s' should be a matrix with a row for each token", t.name);
+                  "%s: '%s' should be a matrix with a row for each token", tern_model_file_part(m->file, 0),
+                  t.name);
     m->vocabulary = l->shape.vocabulary = t.shape[0];
     TERN__FAIL_IF(m->h.vocabulary > 0 && m->h.vocabulary != m->vocabulary, TERN_FORMAT,
-                  "model: %lld tokens are promised, '%s' has %lld rows", (long long)m->h.vocabulary, t.name,
-                  (long long)m->vocabulary);
+                  "%s: %lld tokens are promised, '%s' has %lld rows", tern_model_file_part(m->file, 0),
+                  (long long)m->h.vocabulary, t.name, (long long)m->vocabulary);
     TERN_TRY(find(l, tern__part_get(TERN__PART_TABLE), 0, &i, &t));
     TERN_TRY(tern__head_of(m->file, &head, &m->tied));
     TERN_TRY(check_numbers(m->file, i));
@@ -222,8 +224,8 @@ static tern_status load_all(loader *l)
 static tern_status check_count(const tern_model *m)
 {
     const int n = tern_model_file_count(m->file);
-    TERN__FAIL_IF(m->h.layers > n, TERN_FORMAT, "model: %lld layers are promised, the file has %d tensors",
-                  (long long)m->h.layers, n);
+    TERN__FAIL_IF(m->h.layers > n, TERN_FORMAT, "%s: %lld layers are promised, the file has %d tensors",
+                  tern_model_file_part(m->file, 0), (long long)m->h.layers, n);
     return TERN_OK;
 }
 

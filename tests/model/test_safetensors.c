@@ -386,6 +386,32 @@ TEST(settings_of_a_wrong_form)
     unlink(in_folder("config.json"));
 }
 
+/* What is missing is called by its name in config.json. */
+TEST(numbers_that_are_missing)
+{
+    static const char *const configs[] = {"num_hidden_layers", "rms_norm_eps"};
+    if (!can_read())
+        SKIP(NO_JSON);
+    put_packed();
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        char text[1024];
+        tern_model_file *file;
+        tern__hparams h;
+        snprintf(text, sizeof text, config, "LlamaForCausalLM", "llama", "silu", "false", "");
+        char *at = strstr(text, configs[i]);
+        CHECK(at);
+        *at = 'x';
+        text_of(text);
+        store_in_folder("config.json");
+        open_folder(&file);
+        CHECK_STATUS(tern__hparams_read(file, &h), TERN_NOT_FOUND);
+        CHECK(strstr(tern_last_error(), "folder/model.safetensors: the config.json beside it has no '"));
+        CHECK(strstr(tern_last_error(), configs[i]));
+        tern_model_file_close(file);
+    }
+    unlink(in_folder("config.json"));
+}
+
 /* A base of positions that is said twice has to be the same. */
 TEST(two_bases_of_positions)
 {

@@ -99,7 +99,7 @@ static tern_status check_values(const tern_model_file *file, const tern__hparams
         TERN_TRY(status);
         const double wanted = usual_value(s, h);
         TERN__FAIL_IF(!(fabs(value - wanted) <= 1e-6 * fabs(wanted)) && !(s->zero_is_absent && value == 0),
-                      TERN_UNSUPPORTED, "model: '%s' is %g, which is not implemented: only %g is", key, value,
+                      TERN_UNSUPPORTED, "'%s' is %g, which is not implemented: only %g is", key, value,
                       wanted);
     }
     return TERN_OK;
@@ -128,10 +128,9 @@ static tern_status check_word(const tern_model_file *file, const char *key, cons
     tern__strbuf known = TERN__STRBUF_EMPTY;
     for (int i = 0; accepted[i]; i++)
         tern__strbuf_addf(&known, "%s'%s'", i ? ", " : "", accepted[i]);
-    status = known.failed
-                 ? tern__out_of_memory(strlen(key))
-                 : tern__fail(TERN_UNSUPPORTED, "model: '%s' is '%s', which is not implemented (known: %s)",
-                              key, word, known.text);
+    status = known.failed ? tern__out_of_memory(strlen(key))
+                          : tern__fail(TERN_UNSUPPORTED, "'%s' is '%s', which is not implemented (known: %s)",
+                                       key, word, known.text);
     tern__strbuf_free(&known);
     return status;
 }
@@ -144,7 +143,7 @@ static tern_status check_bases(const tern_model_file *file)
         tern_model_file_get_float(file, "config.rope_parameters.rope_theta", &new) != TERN_OK)
         return TERN_OK;
     TERN__FAIL_IF(old != new, TERN_FORMAT,
-                  "model: config.json has two bases of positions, rope_theta %.10g and "
+                  "config.json has two bases of positions, rope_theta %.10g and "
                   "rope_parameters.rope_theta %.10g: remove the wrong one",
                   old, new);
     return TERN_OK;
@@ -165,7 +164,7 @@ static tern_status check_factor(const tern_model_file *file, const tern__hparams
         scaled && tern_model_file_get_float(file, tern__arch_key(h->architecture, "rope.scaling.factor", key),
                                             &factor) == TERN_NOT_FOUND,
         TERN_FORMAT,
-        "model: config.json scales positions (rope_scaling is 'linear') and does not say by which factor");
+        "config.json scales positions (rope_scaling is 'linear') and does not say by which factor");
     return TERN_OK;
 }
 
@@ -217,8 +216,8 @@ static tern_status check_rotated(const tern_model_file *file, const tern__hparam
     double rotated;
     (void)h;
     TERN_TRY(read_value(file, key, &rotated));
-    TERN__FAIL_IF(rotated != 1, TERN_UNSUPPORTED,
-                  "model: a layer is not rotated ('%s'), which is not implemented", key);
+    TERN__FAIL_IF(rotated != 1, TERN_UNSUPPORTED, "a layer is not rotated ('%s'), which is not implemented",
+                  key);
     return TERN_OK;
 }
 
@@ -249,9 +248,9 @@ static tern_status check_unconverted(const tern_model_file *file, const tern__hp
     const char *name;
     (void)h;
     TERN_TRY(tern_model_file_get_string(file, key, &name));
-    TERN__FAIL_IF(
-        !is_float_anyway(name), TERN_UNSUPPORTED,
-        "model: config.json keeps '%s' as floats (modules_to_not_convert), which is not implemented", name);
+    TERN__FAIL_IF(!is_float_anyway(name), TERN_UNSUPPORTED,
+                  "config.json keeps '%s' as floats (modules_to_not_convert), which is not implemented",
+                  name);
     return TERN_OK;
 }
 
@@ -264,7 +263,7 @@ static tern_status check_token(const tern_model_file *file, const tern__hparams 
         return TERN_FORMAT; /* a word, a flag or a fraction: the message says so */
     TERN_TRY(status);
     TERN__FAIL_IF(id < 0 || (h->vocabulary > 0 && id >= h->vocabulary), TERN_FORMAT,
-                  "model: '%s' is %lld: no token has that id", key, (long long)id);
+                  "'%s' is %lld: no token has that id", key, (long long)id);
     return TERN_OK;
 }
 
@@ -302,11 +301,11 @@ static tern_status check_forms(const tern_model_file *file)
         bad = strncmp(info.key, list, length) == 0 && (!info.key[length] || info.key[length] == '.');
     }
     TERN__FAIL_IF(bad, TERN_FORMAT,
-                  "model: the quantization_config of config.json is not an object: what its weights mean "
+                  "the quantization_config of config.json is not an object: what its weights mean "
                   "cannot be known");
     tern_status status = tern_model_file_get_bool(file, "config.tie_word_embeddings", &flag);
     TERN__FAIL_IF(status != TERN_OK && status != TERN_NOT_FOUND, TERN_FORMAT,
-                  "model: the tie_word_embeddings of config.json is neither true nor false");
+                  "the tie_word_embeddings of config.json is neither true nor false");
     return TERN_OK;
 }
 
@@ -321,7 +320,7 @@ static tern_status check_head(const tern_model_file *file)
     TERN__FAIL_IF(tied && tern_model_file_get_bool(file, "config.tie_word_embeddings", &may_tie) == TERN_OK &&
                       !may_tie,
                   TERN_FORMAT,
-                  "model: 'lm_head.weight' is missing, and config.json says that the table of tokens does "
+                  "'lm_head.weight' is missing, and config.json says that the table of tokens does "
                   "not stand for it");
     return TERN_OK;
 }

@@ -181,7 +181,7 @@ static tern_status add_translated(tern_model_file *file, const char *path, json_
         number_kind kind;
     } keys[] = {
 #define HF_KEY(hf, gguf, kind) {hf, gguf, kind},
-#include "model/file/hf_keys.def"
+#include "model/arch/hf_keys.def"
     };
     const tern__architecture *row;
     const char *architecture = architecture_of(config, &row);
