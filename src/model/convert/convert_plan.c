@@ -199,7 +199,8 @@ static tern_status check_type(const tern_model_file *file, const tern_file_tenso
                                              : tern__safetensors_type_name(to) != NULL;
     const char *name = tern_stored_get(to == TERN_STORED_AS_IS ? t->stored : to)->name;
     TERN__FAIL_IF(!has && format == TERN_FILE_GGUF, TERN_UNSUPPORTED,
-                  "%s: tensor '%s' is %s, which GGUF has not", file->parts[0].path, t->stored_name, name);
+                  "%s: tensor '%s' is %s, which GGUF has not%s", file->parts[0].path, t->stored_name, name,
+                  to == TERN_STORED_HF_T2 ? ": choose i2_s, tq2_0 or tq1_0, which hold the same codes" : "");
     TERN__FAIL_IF(!has && format == TERN_FILE_LLAMA2C, TERN_UNSUPPORTED,
                   "%s: tensor '%s' cannot be %s: llama2.c's files have f32 only", file->parts[0].path,
                   t->stored_name, name);
