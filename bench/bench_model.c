@@ -1,9 +1,9 @@
 /* bench_model.c - a whole model of the shape of BitNet 2B-4T: random ternary weights in 2 bits, a head in 6.
  *
  * decode_roofline_share          tokens/s x 790 MB / read bandwidth, at a context of 128, all threads
- * prefill_int8_peak_share        2 x ternary weights x tokens / time / peak of int8 dot products of vectors, a prompt of 512; with
- *                                tiles (AMX), which are faster than those, it may exceed 1
- * prefill_amx_peak_share         the same of the peak of int8 tiles, where there are any
+ * prefill_int8_peak_share        2 x ternary weights x tokens / time / the machine's peak of int8 products, a prompt of 512: that of
+ *                                tiles (AMX) where there are any, since the products run on them, else of dot products of vectors
+ * prefill_vector_peak_share      where there are tiles, the same of the peak of dot products of vectors: it may exceed 1
  * prefill_tokens_per_s           of the same prompt
  * model_ready_s                  from opening the file, in the page cache, to the first token
  * peak_memory_over_file_and_kv   most memory of the process / (file + keys and values)
@@ -37,16 +37,15 @@ static void visit(void *user, const tern_bench_model_row *row)
     printf("%s: %.1f tokens/s (+- %.1f), ready in %.2f s\n", row->test, row->average_rate,
            row->deviation_rate, row->ready_s);
     const bool tiles = prompt && strcmp(row->isa, "amx") == 0;
-    if (prompt)
-        bench_row(r->out, "prefill_int8_peak_share", row->dot_share, "share", "higher",
-                  "%s, %d threads, %s, %.2f tokens/s, peak of dot products of vectors %.4g/s%s, %d rounds",
-                  row->model_type, row->threads, row->isa, row->average_rate, row->dot_rate,
-                  tiles ? " (the products run on tiles, which may exceed it)" : "", row->rounds);
-    if (!prompt || tiles)
-        bench_row(r->out, prompt ? "prefill_amx_peak_share" : "decode_roofline_share", row->share, "share",
-                  "higher", "%s, %d threads, %.2f tokens/s, limit %.4g/s (%s), %d rounds, spread %.3f",
-                  row->model_type, row->threads, row->average_rate, row->limit_rate, row->limit, row->rounds,
-                  row->share_mad);
+    bench_row(r->out, prompt ? "prefill_int8_peak_share" : "decode_roofline_share", row->share, "share",
+              "higher", "%s, %d threads, %s, %.2f tokens/s, limit %.4g/s (%s), %d rounds, spread %.3f",
+              row->model_type, row->threads, row->isa, row->average_rate, row->limit_rate, row->limit,
+              row->rounds, row->share_mad);
+    if (tiles)
+        bench_row(r->out, "prefill_vector_peak_share", row->dot_share, "share", "higher",
+                  "%s, %d threads, %.2f tokens/s, peak of dot products of vectors %.4g/s, which tiles may "
+                  "exceed, %d rounds",
+                  row->model_type, row->threads, row->average_rate, row->dot_rate, row->rounds);
     if (!prompt)
         return;
     bench_row(r->out, "prefill_tokens_per_s", row->average_rate, "tokens/s", "higher",

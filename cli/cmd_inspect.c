@@ -233,14 +233,14 @@ static bool is_pipe(const char *path)
 /* `known`: it begins like a model. */
 static int open_and_inspect_model(const report *r, bool known)
 {
-    tern_model_file *file;
-    tern_status status = tern_model_file_open(r->path, NULL, &file);
+    model_source model = {.name = r->path};
+    tern_status status = tern_model_file_open(r->path, NULL, &model.file);
     if (status != TERN_OK)
         return fail_model(r->path, status == TERN_FORMAT && !known
                                        ? " (it is neither a .npy or .npz file nor a graph, either)"
                                        : NULL);
-    int code = inspect_model(r->path, file, r->as_json);
-    tern_model_file_close(file);
+    int code = inspect_model(&model, r->as_json);
+    model_close(&model);
     return code;
 }
 
@@ -252,7 +252,7 @@ static int inspect_built_in(const args *a)
     int code = model_open(a, NULL, &model);
     if (code != EXIT_DONE)
         return code;
-    code = inspect_model(model.name, model.file, args_has(a, "json"));
+    code = inspect_model(&model, args_has(a, "json"));
     model_close(&model);
     return code;
 }

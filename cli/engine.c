@@ -109,7 +109,8 @@ static int compare_heads(const args *a, engine *e)
     if (status != TERN_OK)
         return fail_status(NULL);
     fprintf(stderr,
-            "head as %s: the likeliest token is the same as with the file's for %lld of %lld (%.2f%%)\n",
+            "head as %s: the likeliest token is the same as with the file's for %lld of %lld random tokens "
+            "(%.2f%%)\n",
             args_value(a, "head"), (long long)r.same, (long long)r.tokens,
             100.0 * (double)r.same / (double)r.tokens);
     return EXIT_DONE;
@@ -117,8 +118,6 @@ static int compare_heads(const args *a, engine *e)
 
 static int open_model(const args *a, engine *e)
 {
-    const char *own = args_value(a, "tokenizer");
-    tern_tokenizer_options cutting = {.pre = args_value(a, "pre")};
     const tern_ctx_options options = tern_ctx_options_default();
     int code = device_open(a, &options, &e->ctx);
     if (code != EXIT_DONE)
@@ -131,20 +130,13 @@ static int open_model(const args *a, engine *e)
         return code;
     if (tern_model_load_file(e->ctx, e->source.file, &loading, &e->model) != TERN_OK)
         return model_fail(&e->source);
-    tern_status status =
-        own ? tern_tokenizer_load(own, &cutting, &e->tokenizer)
-            : tern_tokenizer_from_file(tern_model_get_file(e->model), &cutting, &e->tokenizer);
-    if (status == TERN_NOT_FOUND && !own)
-        return fail("%s with --tokenizer FILE", tern_last_error());
-    if (status != TERN_OK)
-        return fail_status(NULL);
-    tern_model_info model;
-    tern_tokenizer_info tokens;
-    tern_model_get_info(e->model, &model);
-    if (tern_tokenizer_get_info(e->tokenizer, &tokens) == TERN_OK && tokens.n_tokens > model.vocabulary)
-        return fail("%s: a tokenizer of %lld tokens, but the model knows %lld: it is not this model's",
-                    own ? own : e->source.name, (long long)tokens.n_tokens, (long long)model.vocabulary);
-    return EXIT_DONE;
+    const model_words words = {.own = args_value(a, "tokenizer"), .pre = args_value(a, "pre")};
+    text why = {0};
+    code = model_tokenizer(&e->source, &words, &e->tokenizer, &why) == TERN_OK
+               ? EXIT_DONE
+               : fail("%s", text_string(&why));
+    text_free(&why);
+    return code;
 }
 
 static int open_session(const args *a, engine_wishes wishes, engine *e)

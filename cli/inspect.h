@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-#include <tern/model_file.h>
+#include "model_source.h"
 
 /* Prints what is in an open file. */
-int inspect_model(const char *path, const tern_model_file *file, bool as_json);
+int inspect_model(const model_source *source, bool as_json);
 
 #endif

@@ -95,12 +95,35 @@ typedef struct usage {
     uint64_t tensors[TERN_STORED_COUNT], bytes[TERN_STORED_COUNT]; /* in the file, by type */
     uint64_t ternary[TERN_STORED_COUNT];                           /* tensors of them that run as codes */
     uint64_t parameters;
-    bool runs;                /* else why_not says why */
+    text why_not;             /* what is in the way of running it; empty: nothing is */
+    text no_words;            /* why there is no tokenizer, which could be named; empty: there is one */
+    int64_t tokens, known;    /* of the tokenizer, if there is one, and of the model */
     tern_model_memory memory; /* that `tern run` takes, if it runs */
 } usage;
 
-static usage measure(const tern_model_file *file)
+/* The tokenizer as `tern run` would open it. */
+static void measure_tokenizer(usage *u, const model_source *source)
 {
+    tern_tokenizer *tokenizer = NULL;
+    tern_tokenizer_info info;
+    tern_file_tensor rows;
+    int at;
+    text why = {0};
+    const tern_status status = model_tokenizer(source, &(model_words){0}, &tokenizer, &why);
+    if (status != TERN_OK)
+        text_add(status == TERN_NOT_FOUND ? &u->no_words : &u->why_not, text_string(&why));
+    else if (tern_tokenizer_get_info(tokenizer, &info) == TERN_OK)
+        u->tokens = info.n_tokens;
+    if (tern_model_file_find(source->file, "token_embd.weight", &at) == TERN_OK &&
+        tern_model_file_tensor(source->file, at, &rows) == TERN_OK)
+        u->known = rows.shape[0];
+    tern_tokenizer_free(tokenizer);
+    text_free(&why);
+}
+
+static usage measure(const model_source *source)
+{
+    const tern_model_file *file = source->file;
     usage u = {0};
     for (int i = 0; i < tern_model_file_count(file); i++) {
         tern_file_tensor t;
@@ -115,13 +138,17 @@ static usage measure(const tern_model_file *file)
         u.ternary[t.stored] += tern_model_file_runs_ternary(file, i);
     }
     const tern_session_options o = {.context = MODEL_CONTEXT, .cache = MODEL_CACHE};
-    u.runs = tern_model_plan_memory(file, &o, &u.memory) == TERN_OK;
+    if (tern_model_plan_memory(file, &o, &u.memory) == TERN_OK)
+        measure_tokenizer(&u, source);
+    else
+        text_add(&u.why_not, last_words());
     return u;
 }
 
-static const char *why_not(const tern_model_file *file)
+static void usage_free(usage *u)
 {
-    return tern_model_check(file) == TERN_OK ? "" : tern_last_error();
+    text_free(&u->why_not);
+    text_free(&u->no_words);
 }
 
 static void add_runs_as(text *out, const usage *u, tern_stored stored)
@@ -207,12 +234,19 @@ static void print_memory(const usage *u)
     if (tern_catalog_device(0, &device) == TERN_OK)
         printf("; on %s (%s, %s)", device.name, device.backend, device.isa);
     putchar('\n');
+    if (u->no_words.length > 0)
+        printf("  to run it: %s\n", text_string(&u->no_words));
+    else if (u->tokens < u->known)
+        printf("  its tokenizer has %lld tokens of the %lld that the model knows: the others are no text\n",
+               (long long)u->tokens, (long long)u->known);
 }
 
-static void print_report(const char *path, const tern_model_file *file)
+static void print_report(const model_source *source)
 {
     char bytes[NUMBER_TEXT], parameters[NUMBER_TEXT];
-    usage u = measure(file);
+    const char *path = source->name;
+    const tern_model_file *file = source->file;
+    usage u = measure(source);
     const char *architecture;
     text what = {0};
     text_add_safe(&what, path);
@@ -231,15 +265,16 @@ static void print_report(const char *path, const tern_model_file *file)
     printf("%s\n", text_string(&what));
     text_free(&what);
     /* What people look for comes first. */
-    if (u.runs)
+    if (u.why_not.length == 0)
         print_memory(&u);
     else
-        printf("  it cannot be run: %s\n", why_not(file));
+        printf("  it cannot be run: %s\n", text_string(&u.why_not));
     putchar('\n');
     print_metadata(file);
     print_tensors(file);
     if (tern_model_file_count(file) > 0)
         print_types(&u);
+    usage_free(&u);
 }
 
 /* ---- for programs -------------------------------------------------------------------------------------------------- */
@@ -308,13 +343,15 @@ static void json_tensors(json *j, const tern_model_file *file)
     json_end(j);
 }
 
-static void print_json(const char *path, const tern_model_file *file)
+static void print_json(const model_source *source)
 {
-    usage u = measure(file);
+    const tern_model_file *file = source->file;
+    usage u = measure(source);
+    const bool runs = u.why_not.length == 0;
     json j = {0};
     text way = {0};
     json_object(&j, NULL);
-    json_string(&j, "file", path);
+    json_string(&j, "file", source->name);
     json_string(&j, "kind", "model");
     json_string(&j, "format", tern_file_format_name(tern_model_file_format(file)));
     json_int(&j, "version", tern_model_file_version(file));
@@ -338,10 +375,14 @@ static void print_json(const char *path, const tern_model_file *file)
         json_end(&j);
     }
     json_end(&j);
-    json_string(&j, "cannot_run", u.runs ? NULL : why_not(file));
-    json_string(&j, "device", u.runs ? u.memory.device : NULL);
+    json_string(&j, "cannot_run", runs ? NULL : text_string(&u.why_not));
+    if (u.tokens > 0)
+        json_int(&j, "tokens", u.tokens);
+    else
+        json_null(&j, "tokens");
+    json_string(&j, "device", runs ? u.memory.device : NULL);
     json_object(&j, "memory");
-    if (u.runs) {
+    if (runs) {
         json_uint(&j, "weights", u.memory.weights);
         json_uint(&j, "kv_cache", u.memory.cache);
         json_int(&j, "context", u.memory.context);
@@ -354,13 +395,14 @@ static void print_json(const char *path, const tern_model_file *file)
     json_end(&j);
     json_print(&j);
     text_free(&way);
+    usage_free(&u);
 }
 
-int inspect_model(const char *path, const tern_model_file *file, bool as_json)
+int inspect_model(const model_source *source, bool as_json)
 {
     if (as_json)
-        print_json(path, file);
+        print_json(source);
     else
-        print_report(path, file);
+        print_report(source);
     return EXIT_DONE;
 }

@@ -4,8 +4,10 @@
 #define TERN_CLI_MODEL_SOURCE_H
 
 #include <tern/model_file.h>
+#include <tern/tokenizer.h>
 
 #include "args.h"
+#include "text.h"
 
 #define MODEL_HELP \
     "the model: GGUF, safetensors (file, index or folder), llama2.c (default: the built-in one)"
@@ -34,6 +36,16 @@ void model_close(model_source *m);
 
 /* After tern_last_error() on the model: says it, and what the file is instead if that can be told. EXIT_FAILED. */
 int model_fail(const model_source *m);
+
+/* Where the tokenizer comes from, and how it cuts; {0}: the model's own. */
+typedef struct model_words {
+    const char *own; /* the file that --tokenizer names, or NULL */
+    const char *pre; /* --pre, or NULL */
+} model_words;
+
+/* The tokenizer that a model is run with, for tern_tokenizer_free. It may know fewer tokens than the model, not more. Else `why` says
+ * what is wrong; TERN_NOT_FOUND if the model has none and none was named. */
+tern_status model_tokenizer(const model_source *m, const model_words *words, tern_tokenizer **out, text *why);
 
 /* How weights are stored, such as i2_s; `out` is left as it is if the option was not given. False: it is no such type, and that was
  * said. */

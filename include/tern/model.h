@@ -92,8 +92,9 @@ TERN_API const char *tern_model_architecture_name(int i);
 
 TERN_API tern_model_options tern_model_options_default(void);
 
-/* Would the file be loaded as a model: are its architecture, sizes, settings, tensors and their types such that it can be? Looks at no
- * weights: that floats are ternary where they should be is found when they are loaded. The failure says what is in the way. */
+/* Would the file be loaded as a model: are its architecture, sizes, settings, tensors and their types, norms and scales such that it
+ * can be? Looks at no weights of products: that floats are ternary where they should be is found when they are loaded. The failure
+ * says what is in the way. */
 TERN_API tern_status tern_model_check(const tern_model_file *file);
 
 /* Bytes that a model takes where it runs, as its file's header tells. */

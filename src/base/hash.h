@@ -7,6 +7,11 @@
 
 uint64_t tern__hash(const void *data, size_t bytes, uint64_t seed);
 
+/* For tables whose keys somebody else chose: names, tokens and texts from files. The seed is drawn at random once in a process, so
+ * that nobody can prepare keys that share a slot, whose table would take time as the square of their number. Only to find things
+ * by: what is written, or done in order, must not depend on it. Any thread may call. */
+uint64_t tern__hash_foreign(const void *data, size_t bytes);
+
 /* Folds one word into a running hash. */
 static inline uint64_t tern__hash_mix(uint64_t h, uint64_t v)
 {

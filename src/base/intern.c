@@ -19,7 +19,7 @@ static struct {
 
 static const char *find_or_add(const char *text, size_t length)
 {
-    size_t at = (size_t)tern__hash(text, length, 0) & (SLOTS - 1);
+    size_t at = (size_t)tern__hash_foreign(text, length) & (SLOTS - 1);
     while (table.slots[at] && strcmp(table.slots[at], text) != 0)
         at = (at + 1) & (SLOTS - 1);
     if (table.slots[at])

@@ -3,6 +3,7 @@
 #ifndef TERN_GRAPH_TEXT_H
 #define TERN_GRAPH_TEXT_H
 
+#include "base/name_set.h"
 #include "base/strbuf.h"
 #include "graph/graph.h"
 
@@ -15,19 +16,6 @@ enum {
 bool tern__is_identifier(const char *text, size_t length);
 
 /* ---- what values are called: text_names.c ------------------------------------------------------------------- */
-
-/* A set of names, each with a number. Names are not copied. Zeroed = empty. */
-typedef struct tern__names {
-    struct tern__names_entry *entries;
-    size_t capacity, count;
-} tern__names;
-
-/* Adds `name` and leaves TERN__NO_ID in *before; or, if it is there already, leaves the number it was
- * added with. */
-tern_status tern__names_add(tern__names *names, const char *name, size_t length, uint32_t number,
-                            uint32_t *before);
-uint32_t tern__names_find(const tern__names *names, const char *name, size_t length); /* or TERN__NO_ID */
-void tern__names_free(tern__names *names);
 
 /* What every value of a graph is called in print: its own name; else, for a leaf whose name is an
  * identifier that no other value has, that; else a number, counted over the values without a name from the first on that no

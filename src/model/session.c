@@ -485,7 +485,8 @@ static tern_status feed_chunk(tern_session *s, const tern_session_row *rows, int
     program *p = NULL;
     TERN_TRY(get_program(s, padded, padded_wanted, &p));
     tern_status status = TERN_OK;
-    const char *phase = padded_wanted == padded ? "decode" : "prompt";
+    /* where every row is wanted it may be an answer, the last of a prompt, or a text that is judged: only callers know */
+    const char *phase = padded_wanted == padded ? "model step" : "prompt";
     const uint64_t start = tern__trace_begin(), scope = tern__watch_enter(phase, "model");
     TERN_SCOPE(s->model->ctx)
         status = run_chunk(s, p, n_wanted, to);

@@ -15,8 +15,9 @@
 typedef struct loader {
     tern_model *m;
     const tern_model_options *options;
-    bool *used;   /* (tensors of the file) */
-    bool looking; /* nothing is loaded: is everything there? */
+    bool *used; /* (tensors of the file) */
+    bool
+        looking; /* nothing is loaded: all that can be known without the weights of products is looked at, in the same way */
     tern__part_shape shape;
 } loader;
 
@@ -24,10 +25,11 @@ static tern_status check_shape(const loader *l, const tern__part *part, const te
 {
     const int64_t rows = tern__part_rows(part, &l->shape), columns = tern__part_columns(part, &l->shape);
     const bool vector = tern__part_is_vector(part);
-    TERN__FAIL_IF(vector && (t->rank != 1 || t->shape[0] != columns), TERN_SHAPE,
-                  "model: '%s' should be [%lld]", t->name, (long long)columns);
+    TERN__FAIL_IF(vector && (t->rank != 1 || t->shape[0] != columns), TERN_SHAPE, "%s: '%s' should be [%lld]",
+                  tern_model_file_part(l->m->file, 0), t->name, (long long)columns);
     TERN__FAIL_IF(!vector && (t->rank != 2 || t->shape[0] != rows || t->shape[1] != columns), TERN_SHAPE,
-                  "model: '%s' should be [%lld,%lld]", t->name, (long long)rows, (long long)columns);
+                  "%s: '%s' should be [%lld,%lld]", tern_model_file_part(l->m->file, 0), t->name,
+                  (long long)rows, (long long)columns);
     return TERN_OK;
 }
 
@@ -43,6 +45,8 @@ static tern_status find(loader *l, const tern__part *part, int64_t layer, int *o
     TERN__FAIL_IF(info->kind == TERN_STORED_PLAIN && !tern__stored_holds_weights(t->stored), TERN_DTYPE,
                   "%s: tensor '%s' is %s, which weights are not", l->m->file->parts[t->part].path, t->name,
                   info->name);
+    if (info->kind == TERN_STORED_OPAQUE)
+        return tern__load_fail(l->m->file, t, tern__fail(TERN_UNSUPPORTED, "%s cannot be read", info->name));
     l->used[*out] = true;
     return TERN_OK;
 }
@@ -60,6 +64,7 @@ static tern_status load_vector(loader *l, const tern__part *part, int64_t layer,
     int i;
     tern_file_tensor t;
     TERN_TRY(find(l, part, layer, &i, &t));
+    TERN_TRY(tern__numbers_check(l->m->file, i));
     if (l->looking)
         return TERN_OK;
     TERN_TRY(tern_model_file_load_f32(l->m->ctx, l->m->file, i, out));
@@ -80,6 +85,8 @@ static tern_status load_linear(loader *l, const tern__part *part, int64_t layer,
     const int scale = codes || m->h.ternary ? tern__scale_of(m->file, &t) : -1;
     if (scale >= 0)
         l->used[scale] = true; /* it is part of out->scales */
+    if (codes || m->h.ternary)
+        TERN_TRY(tern__scale_check(m->file, i));
     if (l->looking)
         return TERN_OK;
     *out = (tern__linear){NULL, NULL};
@@ -132,8 +139,8 @@ static tern_status check_all_used(const loader *l)
         TERN_TRY(tern_model_file_tensor(l->m->file, i, &t));
         TERN__FAIL_IF(
             !l->used[i] && !tern__is_left_over(l->m->file, &t), TERN_UNSUPPORTED,
-            "model: tensor '%s' is not one of architecture '%s': without it the answers would be wrong",
-            t.name, l->m->h.architecture);
+            "%s: tensor '%s' is not one of architecture '%s': without it the answers would be wrong",
+            tern_model_file_part(l->m->file, 0), t.name, l->m->h.architecture);
     }
     return TERN_OK;
 }
@@ -169,11 +176,12 @@ static tern_status load_embedding(loader *l)
     TERN_TRY(tern__table_of(m->file, &i));
     TERN_TRY(tern_model_file_tensor(m->file, i, &t));
     TERN__FAIL_IF(t.rank != 2 || t.shape[0] < 1 || t.shape[0] > INT32_MAX, TERN_SHAPE,
-                  "model: '%s' should be a matrix with a row for each token", t.name);
+                  "%s: '%s' should be a matrix with a row for each token", tern_model_file_part(m->file, 0),
+                  t.name);
     m->vocabulary = l->shape.vocabulary = t.shape[0];
     TERN__FAIL_IF(m->h.vocabulary > 0 && m->h.vocabulary != m->vocabulary, TERN_FORMAT,
-                  "model: %lld tokens are promised, '%s' has %lld rows", (long long)m->h.vocabulary, t.name,
-                  (long long)m->vocabulary);
+                  "%s: %lld tokens are promised, '%s' has %lld rows", tern_model_file_part(m->file, 0),
+                  (long long)m->h.vocabulary, t.name, (long long)m->vocabulary);
     TERN_TRY(find(l, tern__part_get(TERN__PART_TABLE), 0, &i, &t));
     TERN_TRY(tern__head_of(m->file, &head, &m->tied));
     TERN_TRY(check_numbers(m->file, i));
@@ -216,8 +224,8 @@ static tern_status load_all(loader *l)
 static tern_status check_count(const tern_model *m)
 {
     const int n = tern_model_file_count(m->file);
-    TERN__FAIL_IF(m->h.layers > n, TERN_FORMAT, "model: %lld layers are promised, the file has %d tensors",
-                  (long long)m->h.layers, n);
+    TERN__FAIL_IF(m->h.layers > n, TERN_FORMAT, "%s: %lld layers are promised, the file has %d tensors",
+                  tern_model_file_part(m->file, 0), (long long)m->h.layers, n);
     return TERN_OK;
 }
 

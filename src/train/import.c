@@ -151,7 +151,7 @@ static tern_status assign_numbers(const tern__train_net *net, const tern_model_f
     TERN_TRY(tern_model_file_tensor(file, source, &t));
     TERN_TRY(tern_model_file_load_f32(net->ctx, file, source, &x));
     if (tern__train_net_part(net, i)->role == TERN__ROLE_LINEAR)
-        TERN_TRY(tern__scale_read(net->ctx, file, &t, &extra, &found));
+        TERN_TRY(tern__scale_read(file, &t, &extra, &found));
     if (found)
         x = tern_mul(x, tern_scalar(net->ctx, TERN_F32, (double)extra));
     return tern_assign(net->weights[i], x);

@@ -140,7 +140,7 @@ TEST(numbers_of_config_json)
         const char *hf, *gguf;
     } numbers[] = {
 #define HF_KEY(hf, gguf, kind) {hf, gguf},
-#include "model/file/hf_keys.def"
+#include "model/arch/hf_keys.def"
     };
     tern_ctx *ctx;
     tern_model_file *before, *after;

@@ -277,6 +277,9 @@ static void check_packed(const tern_model_file *file, float scale)
     CHECK(tern_data_f32(x)[2] == scale && tern_data_f32(x)[0] == -scale);
 }
 
+#define MODULES(list) \
+    ",\"quantization_config\":{\"quant_method\":\"bitnet\",\"modules_to_not_convert\":" list "}"
+
 /* What a config.json asks for and nobody here does is refused by its name; its usual values are not. */
 TEST(settings_that_change_answers)
 {
@@ -297,13 +300,31 @@ TEST(settings_that_change_answers)
         {",\"num_local_experts\":8", "num_local_experts"},
         {",\"layer_types\":[\"full_attention\",\"sliding_attention\"]", "layer_types.1"},
         {",\"layer_types\":[\"full_attention\"]", NULL},
+        {",\"layer_types\":[null,\"sliding_attention\"]", "layer_types.0' is 'null'"},
+        {",\"layer_types\":[[],\"full_attention\"]", "layer_types.0' is '[]'"},
+        {",\"layer_types\":[{\"a\":\"b\"}]", "layer_types.0.a' is 'b'"},
+        {",\"layer_types\":\"sliding_attention\"", "layer_types' is 'sliding_attention'"},
         {",\"no_rope_layers\":[1,0]", "no_rope_layers.1"},
+        {",\"no_rope_layers\":0", "no_rope_layers"},
         {",\"no_rope_layers\":[1,1]", NULL},
         {",\"quantization_config\":{\"quant_method\":\"gptq\"}", "quant_method"},
         {",\"quantization_config\":{\"quant_method\":\"bitnet\",\"linear_class\":\"foo\"}",
          "linear_class' is 'foo', which is not implemented (known: 'autobitlinear', 'bitlinear')"},
         {",\"quantization_config\":{\"quant_method\":\"bitnet\",\"linear_class\":null}", NULL},
         {",\"hidden_activation\":\"gelu\"", "hidden_activation"},
+        {",\"quantization_config\":{\"quant_method\":\"bitnet\",\"quantization_mode\":\"Offline\"}",
+         "quantization_mode' is 'Offline', which is not implemented (known: 'online', 'offline')"},
+        {",\"quantization_config\":{\"quant_method\":\"bitnet\",\"quantization_mode\":null}", NULL},
+        {MODULES("null"), NULL},
+        {MODULES("[\"lm_head\",\"model.norm\",\"embed_tokens\",\"model.layers.0.mlp.ffn_layernorm\"]"), NULL},
+        {MODULES("[\"lm_head\",\"model.layers.0.normal.q_proj\"]"), "keeps 'model.layers.0.normal.q_proj'"},
+        {MODULES("[null,\"model.layers.0.mlp.gate_proj\"]"), "keeps 'null'"},
+        {MODULES("[\"\"]"), "keeps ''"},
+        {MODULES("\"model.layers.0.mlp.gate_proj\""), "keeps 'model.layers.0.mlp.gate_proj'"},
+        {MODULES("{\"a\":\"mlp\"}"), "keeps 'mlp'"},
+        {",\"input_bits\":4,\"weight_bits\":1", "input_bits"},
+        {",\"input_bits\":8,\"weight_bits\":2", "weight_bits"},
+        {",\"input_bits\":8,\"weight_bits\":1", NULL},
         {",\"attention_bias\":true", "attention_bias"},
         {",\"mlp_bias\":true", "mlp_bias"},
         {",\"attention_bias\":false,\"mlp_bias\":null", NULL},
@@ -330,6 +351,67 @@ TEST(settings_that_change_answers)
     tern_ctx_destroy(ctx);
 }
 
+/* What is not of the form that it should have is no word unsaid. */
+TEST(settings_of_a_wrong_form)
+{
+    static const struct {
+        const char *entry, *named;
+        tern_status status;
+    } cases[] = {
+        {",\"no_rope_layers\":[null,0]", "no_rope_layers.0", TERN_DTYPE},
+        {MODULES("[7]"), "modules_to_not_convert.0", TERN_DTYPE},
+        {MODULES("{\"lm_head\":true}"), "modules_to_not_convert.lm_head", TERN_DTYPE},
+        {",\"quantization_config\":\"bitnet\"", "quantization_config of config.json is not an object",
+         TERN_FORMAT},
+        {",\"quantization_config\":[\"bitnet\"]", "quantization_config of config.json is not an object",
+         TERN_FORMAT},
+        {",\"quantization_config\":[{\"quant_method\":\"bitnet\"}]", "is not an object", TERN_FORMAT},
+    };
+    if (!can_read())
+        SKIP(NO_JSON);
+    put_packed();
+    for (size_t i = 0; i <= sizeof cases / sizeof cases[0]; i++) {
+        const bool tied = i == sizeof cases / sizeof cases[0];
+        tern_model_file *file;
+        tern__hparams h;
+        put_config("LlamaForCausalLM", "llama", "silu", tied ? "1" : "false", tied ? "" : cases[i].entry);
+        open_folder(&file);
+        CHECK_STATUS(tern__hparams_read(file, &h), tied ? TERN_FORMAT : cases[i].status);
+        const char *named =
+            tied ? "tie_word_embeddings of config.json is neither true nor false" : cases[i].named;
+        if (!strstr(tern_last_error(), named))
+            harness_fail(__FILE__, __LINE__, "%s: %s", named, tern_last_error());
+        tern_model_file_close(file);
+    }
+    unlink(in_folder("config.json"));
+}
+
+/* What is missing is called by its name in config.json. */
+TEST(numbers_that_are_missing)
+{
+    static const char *const configs[] = {"num_hidden_layers", "rms_norm_eps"};
+    if (!can_read())
+        SKIP(NO_JSON);
+    put_packed();
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        char text[1024];
+        tern_model_file *file;
+        tern__hparams h;
+        snprintf(text, sizeof text, config, "LlamaForCausalLM", "llama", "silu", "false", "");
+        char *at = strstr(text, configs[i]);
+        CHECK(at);
+        *at = 'x';
+        text_of(text);
+        store_in_folder("config.json");
+        open_folder(&file);
+        CHECK_STATUS(tern__hparams_read(file, &h), TERN_NOT_FOUND);
+        CHECK(strstr(tern_last_error(), "folder/model.safetensors: the config.json beside it has no '"));
+        CHECK(strstr(tern_last_error(), configs[i]));
+        tern_model_file_close(file);
+    }
+    unlink(in_folder("config.json"));
+}
+
 /* A base of positions that is said twice has to be the same. */
 TEST(two_bases_of_positions)
 {
@@ -352,8 +434,10 @@ TEST(ids_of_tokens)
     static const struct {
         const char *ends;
         bool right;
-    } cases[] = {{"[2,3]", true}, {"31", true},      {"null", true},   {"[]", true},   {"32", false},
-                 {"-1", false},   {"[2,32]", false}, {"\"x\"", false}, {"1.5", false}, {"true", false}};
+    } cases[] = {{"[2,3]", true},      {"31", true},    {"null", true},      {"[]", true},
+                 {"32", false},        {"-1", false},   {"[2,32]", false},   {"\"x\"", false},
+                 {"1.5", false},       {"true", false}, {"[null,2]", false}, {"[[]]", false},
+                 {"{\"a\":32}", false}};
     if (!can_read())
         SKIP(NO_JSON);
     put_packed();
@@ -536,6 +620,19 @@ TEST(master_weights)
                ",\"quantization_config\":{\"quant_method\":\"bitnet\",\"quantization_mode\":\"online\"}");
     open_folder(&file);
     CHECK(tern_model_file_runs_ternary(file, 0));
+    tern_model_file_close(file);
+    /* without the word nothing is ternarised: Hugging Face's layers are "offline" unless they are said not to be */
+    put_config("BitNetForCausalLM", "bitnet", "relu2", "true",
+               ",\"quantization_config\":{\"quant_method\":\"bitnet\",\"linear_class\":\"autobitlinear\"}");
+    open_folder(&file);
+    CHECK_STATUS(tern_model_file_load_ternary(ctx, file, 0, TERN_T2, TERN_TERNARY_DECLARED, &codes, &scales),
+                 TERN_DTYPE);
+    CHECK(strstr(tern_last_error(), "not ternary"));
+    tern_model_file_close(file);
+    put_config("BitnetForCausalLM", "llama", "silu", "true", ""); /* 1bitLLM's say nothing of it */
+    open_folder(&file);
+    CHECK_OK(tern_model_file_load_ternary(ctx, file, 0, TERN_T2, TERN_TERNARY_DECLARED, &codes, &scales));
+    CHECK(tern_data_f32(scales)[0] == 0.65625f);
     tern_model_file_close(file);
     put_config("LlamaForCausalLM", "llama", "silu", "true", "");
     open_folder(&file);

@@ -371,3 +371,34 @@ TEST(failing_allocations)
     tern_alloc_get_stats(&after);
     CHECK_EQ(after.live_bytes, before.live_bytes);
 }
+
+static void count_phases(void *user, const tern_trace_event *event)
+{
+    int *n = user; /* prompts, steps, others */
+    if (strcmp(event->category, "model") == 0)
+        n[strcmp(event->name, "prompt") == 0 ? 0 : strcmp(event->name, "model step") == 0 ? 1 : 2]++;
+}
+
+/* Work in which every row is wanted is not called an answer: a text that is judged, and the end of a prompt, are the same to it. */
+TEST(what_a_feed_is_called)
+{
+    int32_t tokens[LENGTH];
+    tern_session_row rows[8];
+    float logits[8 * TINY_VOCABULARY];
+    int wanted[8], n[3] = {0};
+    engine e;
+    make_tokens(0, 0, tokens);
+    CHECK(open_engine(TERN_F32, &e));
+    for (int i = 0; i < 8; i++) {
+        rows[i] = (tern_session_row){.token = tokens[i], .position = i};
+        wanted[i] = i;
+    }
+    CHECK_OK(tern_trace_start(NULL));
+    CHECK_OK(tern_session_feed(e.session, 8, rows, 1, &wanted[7], logits));
+    CHECK_OK(tern_session_feed(e.session, 8, rows, 8, wanted, logits));
+    CHECK_OK(tern_trace_stop(count_phases, n, NULL));
+    CHECK_EQ(n[0], 1);
+    CHECK_EQ(n[1], 1);
+    CHECK_EQ(n[2], 0);
+    close_engine(&e);
+}

@@ -56,6 +56,29 @@ TEST(like_llama_3)
     tern_tokenizer_free(t);
 }
 
+/* Without the word merges count: it is false unless it is said, whatever the pattern. */
+TEST(like_llama_3_without_ignore_merges)
+{
+    static char text[1 << 16];
+    char path[1024];
+    const char *root = getenv("TERN_SOURCE_DIR");
+    tern_tokenizer *t;
+    if (!load("llama-3", NULL, &t))
+        return;
+    tern_tokenizer_free(t);
+    snprintf(path, sizeof path, "%s/tests/model/tokenizers/llama-3.json", root ? root : ".");
+    FILE *file = fopen(path, "rb");
+    CHECK(file);
+    const size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    char *word = strstr(text, "\"ignore_merges\"");
+    CHECK(word);
+    word[1] = 'x'; /* another member, which means nothing */
+    CHECK_OK(tern_tokenizer_parse_json(text, length, NULL, &t));
+    check_ids(t, " there", false, "271 258 114 101"); /* a token that no merge makes */
+    tern_tokenizer_free(t);
+}
+
 TEST(like_gpt_2)
 {
     tern_tokenizer *t;
@@ -313,6 +336,13 @@ static const struct {
      "its post-processor 'BertProcessing' is not known"},
     {"{\"model\":{\"end_of_word_suffix\":\"</w>\"}}", TERN_UNSUPPORTED,
      "its model marks parts of words ('</w>'), as no known family does"},
+    {"{\"model\":{\"dropout\":0.1}}", TERN_UNSUPPORTED, "its model has a dropout"},
+    {"{\"model\":{\"dropout\":\"x\"}}", TERN_UNSUPPORTED, "its model has a dropout"},
+    {"{\"decoder\":{\"type\":\"WordPiece\"}}", TERN_UNSUPPORTED, "its decoder 'WordPiece' is not known"},
+    {"{\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Fuse\"},{\"type\":\"CTC\"}]}}",
+     TERN_UNSUPPORTED, "its decoder 'CTC' is not known"},
+    {"{" PRE ",\"model\":{\"unk_token\":\"<unk>\",\"vocab\":{\"a\":0}}}", TERN_FORMAT,
+     "its unk_token '<unk>' is no token"},
 };
 
 /* false: the build has no jansson, and the test has been skipped. */

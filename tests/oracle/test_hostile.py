@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Model files that broke other loaders, item by item: one clear line, exit status 1, without work that never ends, and with no more
-memory than the file has and 64 MiB, the program's own included. `tern inspect` reads the directory, `tern run` loads the model.
+memory than the file has and 64 MiB, the program's own included. `tern inspect` reads the directory, and says whether `tern run`, which
+loads the model, will run it; `tern convert` and `tern perplexity` are held to the same.
 
   gguf         counts, lengths, types, offsets and hyper-parameters that lie
   truncated    a valid file cut at each of its structures, and at many places between
@@ -64,14 +65,31 @@ def too_much(memory, size):
     return memory > size + MOST_BYTES + state.get("base", 0)
 
 
-def problems(path, accepted=False, words=()):
+def inspect_agrees(path, status, in_weights):
+    """`tern inspect` says that a model runs if `tern run` runs it, unless what is wrong is in weights that only a run reads."""
+    told = subprocess.run([os.environ["TERN_BIN"], "inspect", "--json", path], capture_output=True)
+    if told.returncode:
+        return status == 1
+    report = json.loads(told.stdout)
+    runs = report.get("kind") == "model" and not report["cannot_run"] and report["tokens"] is not None
+    return runs == (status == 0 or in_weights)
+
+
+def problems(path, accepted=False, words=(), in_weights=False):
     """accepted: it is odd, and legal."""
     size = os.path.getsize(path) if os.path.isfile(path) else \
         sum(os.path.getsize(os.path.join(path, name)) for name in os.listdir(path))
     found = []
-    results = [measure_quick(["inspect", path]), measure_quick(["run", "-m", path, "-p", "x", "-n", "1"])]
-    for name, (status, text, seconds, memory) in zip(("inspect", "run"), results):
-        if status not in (0, 1) or (status == 1) != bool(text):
+    new, words_file = models.path("new.gguf"), os.path.join(models.state["folder"], "words")
+    if not os.path.exists(words_file):
+        write(words_file, b"x y z " * 20)
+    lines = {"inspect": [path], "run": ["-m", path, "-p", "x", "-n", "1"], "convert": [path, new], "perplexity": ["-m", path, "-f", words_file]}
+    results = [measure_quick([name] + line) for name, line in lines.items()]
+    for name, (status, text, seconds, memory) in zip(lines, results):
+        warned = name == "convert" and status == 0      # tensors that are no model go through, and that is said
+        if name == "convert" and os.path.exists(new):   # it is mapped as well, to be proved
+            memory -= os.path.getsize(new)
+        if status not in (0, 1) or ((status == 1) != bool(text) and not warned):
             found.append("%s: exit status %d after %.1f s, %r" % (name, status, seconds, text[-300:]))
         if text.count("\n") > 1 or len(text) > 600:
             found.append("%s: more than one line: %r" % (name, text[:600]))
@@ -82,6 +100,8 @@ def problems(path, accepted=False, words=()):
     status, text = results[1][:2]
     if status == (0 if not accepted else 1):
         found.append("it runs" if not accepted else "refused: " + text)
+    if not inspect_agrees(path, status, in_weights):
+        found.append("`tern inspect` says something else than `tern run`: %r" % text)
     found += ["'%s' says nothing of '%s'" % (text.strip(), word) for word in words if word not in text]
     return found
 
@@ -147,7 +167,7 @@ def array(element, count, data=b""):
 
 
 def change(*steps):
-    """A function that changes a Gguf by assignments: ("version", 0) or ("set", key, raw) or ("tensor", name, index, value)."""
+    """A function that changes a Gguf by assignments: ("version", 0) or ("set", key, raw) or ("tensor", name, index, value), or ("add", name, shape, f32 data)."""
     def apply(f):
         for step in steps:
             if step[0] == "set":
@@ -160,6 +180,8 @@ def change(*steps):
                 f.tensor(step[1])[step[2]] = step[3]
             elif step[0] == "copy":
                 f.tensors.append(list(f.tensor(step[1])))
+            elif step[0] == "add":
+                f.tensors.append([step[1], step[2], 0, step[3], None])
             elif step[0] == "remove":
                 f.tensors.remove(f.tensor(step[1]))
             else:
@@ -224,6 +246,13 @@ GGUF_CASES = {
     "token <0x-1>": [("set", TOKENS, array(8, 259, b"".join(files.text_bytes("<0x-1>" if i == 40 else t) for i, t in
                                                             enumerate(vocabulary()[TOKENS]))))],
     "tokenizer unknown": [("set", "tokenizer.ggml.model", files.meta_bytes("wordpiece"))],
+    "pre-tokenizer unknown": [("set", "tokenizer.ggml.model", files.meta_bytes("gpt2")), ("set", "tokenizer.ggml.pre", files.meta_bytes("smaug-bpe"))],
+    "pre-tokenizer no text": [("set", "tokenizer.ggml.pre", u32(1))],
+    "eos -1": [("set", "tokenizer.ggml.eos_token_id", struct.pack("<ii", 5, -1))],
+    "eot beyond the vocabulary": [("set", "tokenizer.ggml.eot_token_id", u32(100000))],
+    "a scale for each column": [("add", "blk.0.attn_q.scale", [128], bytes(512))],
+    "a scale NaN": [("add", "blk.0.attn_q.scale", [1], struct.pack("<f", float("nan")))],
+    "a norm NaN": [("tensor", "output_norm.weight", DATA, struct.pack("<f", float("nan")) * 128)],
 }
 
 
@@ -234,7 +263,7 @@ def case_gguf(steps, name):
         path = models.path("hostile.gguf")
         with open(path, "wb") as file:
             file.write(f.bytes())
-        return problems(path)
+        return problems(path, in_weights=name == "I2_S code 3")
     return case
 
 

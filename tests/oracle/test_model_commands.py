@@ -198,7 +198,7 @@ def case_head(g):
         plain = subprocess.run(command, capture_output=True, timeout=600)
         run = subprocess.run(command + ["--head", wanted], capture_output=True, timeout=600)
         said = run.stderr.decode()
-        measured = re.fullmatch(r"head as %s: the likeliest token is the same as with the file's for (\d+) of (\d+) \((\d+\.\d\d)%%\)\n" % wanted, said)
+        measured = re.fullmatch(r"head as %s: the likeliest token is the same as with the file's for (\d+) of (\d+) random tokens \((\d+\.\d\d)%%\)\n" % wanted, said)
         if run.returncode or plain.returncode:
             found.append("%r %r" % (plain, run))
         elif kind == "Q6_K":

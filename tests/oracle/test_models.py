@@ -688,7 +688,7 @@ def all_cases():
     online = {"quantization_mode": "online"}
     add("online", case_online("C", "BF16", online, 1), case_ternary_masters("A", None, False),
         case_ternary_masters("B", online, False), case_ternary_masters("C", online, False),
-        case_ternary_masters("A", auto, True), case_ternary_masters("B", auto, True), case_ternary_masters("C", auto, True))
+        case_ternary_masters("C", {}, True), case_ternary_masters("A", auto, True), case_ternary_masters("B", auto, True), case_ternary_masters("C", auto, True))
     for version in (1, 2):
         add("llama2c", *[case_llama2c_new(version)] * 4)
     for group, function, count in (("llama2c", case_llama2c, 4), ("rounding", case_rounding, 4), ("zero", case_zero, 3),
@@ -712,6 +712,8 @@ def all_cases():
         refuse_config("rope.scaling.factor", rope_scaling={"factor": 4.0}),
         refuse_config("partial_rotary_factor", partial_rotary_factor=0.5), refuse_config("hidden_act", hidden_act="gelu"),
         refuse_config("hidden_act", "B", hidden_act="gelu"),
+        refuse_config("quantization_mode", "B", quantisation={"quantization_mode": "Offline"}),
+        refuse_config("input_bits", "A", input_bits=4), refuse_config("weight_bits", "A", weight_bits=2),
         refuse_config("use_rms_norm", quantisation={"use_rms_norm": True}),
         refuse_config("by which factor", rope_scaling="linear"), refuse_config("by which factor", rope_scaling={"type": "linear"}),
         refuse_config("by which factor", rope_parameters={"rope_type": "linear"}),

@@ -138,7 +138,7 @@ tern_status tern__rope_pairs_of(const tern_model_file *file, const tern__archite
     TERN_TRY(status);
     const bool halves = strcmp(style, "neox") == 0;
     TERN__FAIL_IF(!halves && strcmp(style, "interleaved") != 0, TERN_UNSUPPORTED,
-                  "model: 'tern.rope_style' is '%s'; neox and interleaved are known", style);
+                  "'tern.rope_style' is '%s'; neox and interleaved are known", style);
     *out = halves ? TERN__ROPE_HALVES : TERN__ROPE_NEIGHBOURS;
     return TERN_OK;
 }

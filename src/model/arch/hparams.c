@@ -2,6 +2,7 @@
 #include "model/arch/hparams.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/status.h"
 #include "model/arch/settings.h"
@@ -10,6 +11,22 @@ typedef struct reader {
     const tern_model_file *file;
     const char *architecture;
 } reader;
+
+/* What is missing, by the name that it has in the file where people look for it. */
+static tern_status fail_missing(const reader *r, const char *name)
+{
+    static const struct {
+        const char *hf, *gguf;
+    } keys[] = {
+#define HF_KEY(hf, gguf, kind) {hf, gguf},
+#include "model/arch/hf_keys.def"
+    };
+    for (size_t i = 0; i < TERN__COUNT(keys); i++)
+        TERN__FAIL_IF(tern_model_file_format(r->file) == TERN_FILE_SAFETENSORS &&
+                          strcmp(keys[i].gguf, name) == 0,
+                      TERN_NOT_FOUND, "the config.json beside it has no '%s'", keys[i].hf);
+    return TERN_NOT_FOUND; /* which was said */
+}
 
 /* A size in [1, most]. Without an entry: `otherwise`, or an error if that is 0. */
 static tern_status read_size(const reader *r, const char *name, int64_t most, int64_t otherwise, int64_t *out)
@@ -21,8 +38,10 @@ static tern_status read_size(const reader *r, const char *name, int64_t most, in
         *out = otherwise;
         return TERN_OK;
     }
+    if (status == TERN_NOT_FOUND)
+        return fail_missing(r, name);
     TERN_TRY(status);
-    TERN__FAIL_IF(value < 1 || value > most, TERN_OUT_OF_RANGE, "model: '%s' is %lld, not in 1..%lld", key,
+    TERN__FAIL_IF(value < 1 || value > most, TERN_OUT_OF_RANGE, "'%s' is %lld, not in 1..%lld", key,
                   (long long)value, (long long)most);
     *out = value;
     return TERN_OK;
@@ -39,9 +58,11 @@ static tern_status read_number(const reader *r, const char *name, double otherwi
         *out = otherwise;
         return TERN_OK;
     }
+    if (status == TERN_NOT_FOUND)
+        return fail_missing(r, name);
     TERN_TRY(status);
-    TERN__FAIL_IF(!(value > 0) || !isfinite(value), TERN_OUT_OF_RANGE,
-                  "model: '%s' is %g, not a positive number", key, value);
+    TERN__FAIL_IF(!(value > 0) || !isfinite(value), TERN_OUT_OF_RANGE, "'%s' is %g, not a positive number",
+                  key, value);
     *out = value;
     return TERN_OK;
 }
@@ -63,7 +84,7 @@ static tern_status check_whole(const tern_model_file *file)
 {
     int64_t count, number = 0;
     tern_status status = tern_model_file_get_int(file, "split.count", &count);
-    if (status == TERN_NOT_FOUND || (status == TERN_OK && count == 1))
+    if (status == TERN_NOT_FOUND || (status == TERN_OK && (count == 0 || count == 1)))
         return TERN_OK;
     TERN_TRY(status);
     status = tern_model_file_get_int(file, "split.no", &number);
@@ -79,7 +100,7 @@ static tern_status check_whole(const tern_model_file *file)
         tern_model_file_part(file, 0), (long long)number + 1, (long long)count);
 }
 
-tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
+static tern_status read_all(const tern_model_file *file, tern__hparams *out)
 {
     const tern__architecture *a = NULL;
     TERN_TRY(check_whole(file));
@@ -96,19 +117,18 @@ tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
     TERN_TRY(read_size(&r, "context_length", TERN__MOST_CONTEXT, 0, &h.context));
     TERN_TRY(read_size(&r, "attention.head_count", TERN__MOST_HEADS, 0, &h.heads));
     TERN_TRY(read_size(&r, "attention.head_count_kv", TERN__MOST_HEADS, h.heads, &h.kv_heads));
-    TERN__FAIL_IF(h.heads % h.kv_heads != 0, TERN_SHAPE, "model: %lld heads cannot share %lld key heads",
+    TERN__FAIL_IF(h.heads % h.kv_heads != 0, TERN_SHAPE, "%lld heads cannot share %lld key heads",
                   (long long)h.heads, (long long)h.kv_heads);
     const bool even = h.width % h.heads == 0; /* else the file has to say how wide a head is */
     tern_status status =
         read_size(&r, "attention.key_length", TERN__MOST_WIDTH, even ? h.width / h.heads : 0, &h.head_width);
-    TERN__FAIL_IF(
-        status == TERN_NOT_FOUND, TERN_SHAPE,
-        "model: a width of %lld cannot be split over %lld heads, and nothing says how wide they are",
-        (long long)h.width, (long long)h.heads);
+    TERN__FAIL_IF(status == TERN_NOT_FOUND, TERN_SHAPE,
+                  "a width of %lld cannot be split over %lld heads, and nothing says how wide they are",
+                  (long long)h.width, (long long)h.heads);
     TERN_TRY(status);
     TERN_TRY(read_size(&r, "rope.dimension_count", h.head_width, h.head_width, &h.rope_width));
-    TERN__FAIL_IF(h.rope_width % 2 != 0, TERN_SHAPE,
-                  "model: positions rotate pairs, but %lld coordinates are odd", (long long)h.rope_width);
+    TERN__FAIL_IF(h.rope_width % 2 != 0, TERN_SHAPE, "positions rotate pairs, but %lld coordinates are odd",
+                  (long long)h.rope_width);
     TERN_TRY(read_number(&r, "attention.layer_norm_rms_epsilon", 0, &h.norm_eps));
     TERN_TRY(read_number(&r, "rope.freq_base", 10000, &h.rope_theta));
     TERN_TRY(limit_to_window(&r, &h.context));
@@ -118,9 +138,14 @@ tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
         h.vocabulary = 0;
     else
         TERN_TRY(status);
-    TERN__FAIL_IF(status == TERN_OK && h.vocabulary < 1, TERN_FORMAT, "model: its vocab_size is %lld",
+    TERN__FAIL_IF(status == TERN_OK && h.vocabulary < 1, TERN_FORMAT, "its vocab_size is %lld",
                   (long long)h.vocabulary);
     TERN_TRY(tern__settings_check(file, &h));
     *out = h;
     return TERN_OK;
+}
+
+tern_status tern__hparams_read(const tern_model_file *file, tern__hparams *out)
+{
+    return tern__fail_of(read_all(file, out), tern_model_file_part(file, 0));
 }

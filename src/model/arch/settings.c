@@ -3,14 +3,11 @@
 #include "model/arch/settings.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "model/arch/parts.h"
-
-enum { KEY = 160 };
 
 /* ---- numbers and flags ---- */
 
@@ -56,6 +53,8 @@ static const struct setting {
     {"config.num_local_experts", IS_NUMBER, 0, true},
     {"config.attention_bias", IS_NUMBER, 0, false}, /* no architecture here has biases */
     {"config.mlp_bias", IS_NUMBER, 0, false},
+    {"config.input_bits", IS_NUMBER, 8, false}, /* of 1bitLLM's files: codes of activations and of weights */
+    {"config.weight_bits", IS_NUMBER, 1, false},
 };
 
 static const char *key_of(const tern__hparams *h, const char *name, char room[static TERN__ARCH_KEY])
@@ -100,7 +99,7 @@ static tern_status check_values(const tern_model_file *file, const tern__hparams
         TERN_TRY(status);
         const double wanted = usual_value(s, h);
         TERN__FAIL_IF(!(fabs(value - wanted) <= 1e-6 * fabs(wanted)) && !(s->zero_is_absent && value == 0),
-                      TERN_UNSUPPORTED, "model: '%s' is %g, which is not implemented: only %g is", key, value,
+                      TERN_UNSUPPORTED, "'%s' is %g, which is not implemented: only %g is", key, value,
                       wanted);
     }
     return TERN_OK;
@@ -129,10 +128,9 @@ static tern_status check_word(const tern_model_file *file, const char *key, cons
     tern__strbuf known = TERN__STRBUF_EMPTY;
     for (int i = 0; accepted[i]; i++)
         tern__strbuf_addf(&known, "%s'%s'", i ? ", " : "", accepted[i]);
-    status = known.failed
-                 ? tern__out_of_memory(strlen(key))
-                 : tern__fail(TERN_UNSUPPORTED, "model: '%s' is '%s', which is not implemented (known: %s)",
-                              key, word, known.text);
+    status = known.failed ? tern__out_of_memory(strlen(key))
+                          : tern__fail(TERN_UNSUPPORTED, "'%s' is '%s', which is not implemented (known: %s)",
+                                       key, word, known.text);
     tern__strbuf_free(&known);
     return status;
 }
@@ -145,7 +143,7 @@ static tern_status check_bases(const tern_model_file *file)
         tern_model_file_get_float(file, "config.rope_parameters.rope_theta", &new) != TERN_OK)
         return TERN_OK;
     TERN__FAIL_IF(old != new, TERN_FORMAT,
-                  "model: config.json has two bases of positions, rope_theta %.10g and "
+                  "config.json has two bases of positions, rope_theta %.10g and "
                   "rope_parameters.rope_theta %.10g: remove the wrong one",
                   old, new);
     return TERN_OK;
@@ -166,7 +164,7 @@ static tern_status check_factor(const tern_model_file *file, const tern__hparams
         scaled && tern_model_file_get_float(file, tern__arch_key(h->architecture, "rope.scaling.factor", key),
                                             &factor) == TERN_NOT_FOUND,
         TERN_FORMAT,
-        "model: config.json scales positions (rope_scaling is 'linear') and does not say by which factor");
+        "config.json scales positions (rope_scaling is 'linear') and does not say by which factor");
     return TERN_OK;
 }
 
@@ -187,52 +185,131 @@ static tern_status check_activation(const tern_model_file *file, const tern__hpa
     return check_word(file, "config.hidden_activation", words);
 }
 
-/* Elements of a list, "KEY.0" and so on, must be one of the words. */
-static tern_status check_words(const tern_model_file *file, const char *list, const char *const *accepted)
+/* ---- lists ---- */
+
+typedef tern_status (*entry_check)(const tern_model_file *file, const tern__hparams *h, const char *key);
+
+/* The entry `name` and all that is below it, whatever its form: a list has "NAME.0" and so on, an object a member's name there. */
+static tern_status check_all(const tern_model_file *file, const tern__hparams *h, const char *name,
+                             entry_check check)
 {
-    for (int i = 0;; i++) {
-        char key[KEY];
-        int entry;
-        snprintf(key, sizeof key, "%s.%d", list, i);
-        if (tern_model_file_meta_find(file, key, &entry) != TERN_OK)
-            return TERN_OK;
-        TERN_TRY(check_word(file, key, accepted));
+    const size_t length = strlen(name);
+    for (int i = 0; i < tern_model_file_meta_count(file); i++) {
+        tern_meta_info info;
+        TERN_TRY(tern_model_file_meta(file, i, &info));
+        if (strncmp(info.key, name, length) == 0 && (!info.key[length] || info.key[length] == '.'))
+            TERN_TRY(check(file, h, info.key));
     }
+    return TERN_OK;
+}
+
+/* Attention looks at all that came before. */
+static tern_status check_layer_type(const tern_model_file *file, const tern__hparams *h, const char *key)
+{
+    (void)h;
+    return check_word(file, key, (const char *const[]){"full_attention", NULL});
 }
 
 /* Every layer is rotated. */
-static tern_status check_rotated(const tern_model_file *file)
+static tern_status check_rotated(const tern_model_file *file, const tern__hparams *h, const char *key)
 {
-    for (int i = 0;; i++) {
-        char key[TERN__ARCH_KEY];
-        double rotated;
-        snprintf(key, sizeof key, "config.no_rope_layers.%d", i);
-        tern_status status = read_value(file, key, &rotated);
-        if (status == TERN_NOT_FOUND)
-            return TERN_OK;
-        TERN_TRY(status);
-        TERN__FAIL_IF(rotated != 1, TERN_UNSUPPORTED,
-                      "model: layer %d is not rotated ('%s'), which is not implemented", i, key);
-    }
+    double rotated;
+    (void)h;
+    TERN_TRY(read_value(file, key, &rotated));
+    TERN__FAIL_IF(rotated != 1, TERN_UNSUPPORTED, "a layer is not rotated ('%s'), which is not implemented",
+                  key);
+    return TERN_OK;
+}
+
+/* Is one of two names of modules the end of the other, from a point on? */
+static bool is_end_of(const char *a, const char *b)
+{
+    const char *longer = strlen(a) > strlen(b) ? a : b, *shorter = longer == a ? b : a;
+    const size_t skipped = strlen(longer) - strlen(shorter);
+    return *shorter && strcmp(longer + skipped, shorter) == 0 && (skipped == 0 || longer[skipped - 1] == '.');
+}
+
+/* "norm" and "model.layers.3.input_layernorm" are, whichever architecture has them. */
+static bool is_float_anyway(const char *module)
+{
+    const tern__architecture *a;
+    for (int i = 0; (a = tern__architecture_get(i)); i++)
+        for (int k = 0; k < TERN__PART_COUNT; k++) {
+            const char *own = tern__part_module((tern__part_id)k, a);
+            if (own && tern__part_get((tern__part_id)k)->role != TERN__ROLE_LINEAR && is_end_of(own, module))
+                return true;
+        }
+    return false;
 }
 
 /* Layers that stay floats in a model whose other projections are ternary. The head, the table and norms are floats anyway. */
-static tern_status check_unconverted(const tern_model_file *file)
+static tern_status check_unconverted(const tern_model_file *file, const tern__hparams *h, const char *key)
 {
-    for (int i = 0;; i++) {
-        char key[TERN__ARCH_KEY];
-        const char *name;
-        snprintf(key, sizeof key, "config.quantization_config.modules_to_not_convert.%d", i);
-        tern_status status = tern_model_file_get_string(file, key, &name);
-        if (status == TERN_NOT_FOUND)
-            return TERN_OK;
-        TERN_TRY(status);
-        TERN__FAIL_IF(
-            !strstr(name, "lm_head") && !strstr(name, "embed") && !strstr(name, "norm"), TERN_UNSUPPORTED,
-            "model: config.json keeps '%s' as floats (modules_to_not_convert), which is not implemented",
-            name);
-    }
+    const char *name;
+    (void)h;
+    TERN_TRY(tern_model_file_get_string(file, key, &name));
+    TERN__FAIL_IF(!is_float_anyway(name), TERN_UNSUPPORTED,
+                  "config.json keeps '%s' as floats (modules_to_not_convert), which is not implemented",
+                  name);
+    return TERN_OK;
 }
+
+/* Tokens at the beginning and the end: one that is none would never end an answer. */
+static tern_status check_token(const tern_model_file *file, const tern__hparams *h, const char *key)
+{
+    int64_t id;
+    tern_status status = tern_model_file_get_int(file, key, &id);
+    if (status == TERN_DTYPE)
+        return TERN_FORMAT; /* a word, a flag or a fraction: the message says so */
+    TERN_TRY(status);
+    TERN__FAIL_IF(id < 0 || (h->vocabulary > 0 && id >= h->vocabulary), TERN_FORMAT,
+                  "'%s' is %lld: no token has that id", key, (long long)id);
+    return TERN_OK;
+}
+
+static const struct {
+    const char *name;
+    entry_check check;
+} lists[] = {
+    {"config.layer_types", check_layer_type},
+    {"config.no_rope_layers", check_rotated},
+    {"config.bos_token_id", check_token},
+    {"config.eos_token_id", check_token},
+    {"config.quantization_config.modules_to_not_convert", check_unconverted},
+};
+
+static tern_status check_lists(const tern_model_file *file, const tern__hparams *h)
+{
+    for (size_t i = 0; i < TERN__COUNT(lists); i++)
+        TERN_TRY(check_all(file, h, lists[i].name, lists[i].check));
+    return TERN_OK;
+}
+
+/* ---- forms ---- */
+
+/* Where the form is wrong nothing in it would be found, as if nothing were said. */
+static tern_status check_forms(const tern_model_file *file)
+{
+    static const char quantisation[] = "config.quantization_config", list[] = "config.quantization_config.0";
+    int entry;
+    bool flag;
+    const size_t length = strlen(list);
+    bool bad = tern_model_file_meta_find(file, quantisation, &entry) == TERN_OK;
+    for (int i = 0; i < tern_model_file_meta_count(file) && !bad; i++) {
+        tern_meta_info info;
+        TERN_TRY(tern_model_file_meta(file, i, &info));
+        bad = strncmp(info.key, list, length) == 0 && (!info.key[length] || info.key[length] == '.');
+    }
+    TERN__FAIL_IF(bad, TERN_FORMAT,
+                  "the quantization_config of config.json is not an object: what its weights mean "
+                  "cannot be known");
+    tern_status status = tern_model_file_get_bool(file, "config.tie_word_embeddings", &flag);
+    TERN__FAIL_IF(status != TERN_OK && status != TERN_NOT_FOUND, TERN_FORMAT,
+                  "the tie_word_embeddings of config.json is neither true nor false");
+    return TERN_OK;
+}
+
+/* ---- the head ---- */
 
 /* Without a head of its own a model has its table of tokens for one, unless it says that it has not. */
 static tern_status check_head(const tern_model_file *file)
@@ -243,42 +320,14 @@ static tern_status check_head(const tern_model_file *file)
     TERN__FAIL_IF(tied && tern_model_file_get_bool(file, "config.tie_word_embeddings", &may_tie) == TERN_OK &&
                       !may_tie,
                   TERN_FORMAT,
-                  "model: 'lm_head.weight' is missing, and config.json says that the table of tokens does "
+                  "'lm_head.weight' is missing, and config.json says that the table of tokens does "
                   "not stand for it");
-    return TERN_OK;
-}
-
-static tern_status check_token(const tern_model_file *file, const tern__hparams *h, const char *key)
-{
-    int64_t id;
-    tern_status status = tern_model_file_get_int(file, key, &id);
-    if (status == TERN_DTYPE)
-        return TERN_FORMAT; /* a word, a flag or a fraction: the message says so */
-    TERN_TRY(status);
-    TERN__FAIL_IF(id < 0 || (h->vocabulary > 0 && id >= h->vocabulary), TERN_FORMAT,
-                  "model: '%s' is %lld: no token has that id", key, (long long)id);
-    return TERN_OK;
-}
-
-/* Tokens at the beginning and the end: one that is none would never end an answer. */
-static tern_status check_tokens(const tern_model_file *file, const tern__hparams *h)
-{
-    static const char *const keys[] = {"config.bos_token_id", "config.eos_token_id"};
-    for (size_t i = 0; i < TERN__COUNT(keys); i++) {
-        tern_status status = check_token(file, h, keys[i]);
-        for (int k = 0; status == TERN_OK || (status == TERN_NOT_FOUND && k == 0); k++) {
-            char key[TERN__ARCH_KEY];
-            snprintf(key, sizeof key, "%s.%d", keys[i], k); /* a list */
-            status = check_token(file, h, key);
-        }
-        if (status != TERN_NOT_FOUND)
-            return status;
-    }
     return TERN_OK;
 }
 
 tern_status tern__settings_check(const tern_model_file *file, const tern__hparams *h)
 {
+    TERN_TRY(check_forms(file));
     TERN_TRY(check_head(file));
     TERN_TRY(check_positions(file, h));
     TERN_TRY(check_values(file, h));
@@ -287,8 +336,7 @@ tern_status tern__settings_check(const tern_model_file *file, const tern__hparam
         check_word(file, "config.quantization_config.quant_method", (const char *const[]){"bitnet", NULL}));
     TERN_TRY(check_word(file, "config.quantization_config.linear_class",
                         (const char *const[]){"autobitlinear", "bitlinear", NULL}));
-    TERN_TRY(check_words(file, "config.layer_types", (const char *const[]){"full_attention", NULL}));
-    TERN_TRY(check_rotated(file));
-    TERN_TRY(check_tokens(file, h));
-    return check_unconverted(file);
+    TERN_TRY(check_word(file, "config.quantization_config.quantization_mode",
+                        (const char *const[]){"online", "offline", NULL}));
+    return check_lists(file, h);
 }

@@ -143,11 +143,11 @@ tern_status tern__load_for_conversion(tern_ctx *ctx, const tern_model_file *file
 }
 
 /* A scale beside a weight whose bytes or numbers go on without it goes on too. */
-static tern_status keep_scale(tern_ctx *ctx, const tern_model_file *file, tern__conversion *c)
+static tern_status keep_scale(const tern_model_file *file, tern__conversion *c)
 {
     const tern_file_tensor *t = &file->tensors[c->source];
     float scale;
-    tern_status status = tern__scale_read(ctx, file, t, &scale, &c->own_scale);
+    tern_status status = tern__scale_read(file, t, &scale, &c->own_scale);
     if (status != TERN_OK)
         return tern__load_fail(file, t, status);
     if (c->own_scale)
@@ -174,7 +174,7 @@ static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool f
             fits = false; /* zeros do not tell it */
         if (!fits && n > 1 && c->way == TERN__WAY_TERNARY) {
             /* blocks keep their f16 where they have a factor beside them, and it stays there */
-            TERN_TRY(keep_scale(ctx, file, c));
+            TERN_TRY(keep_scale(file, c));
             TERN__FAIL_IF(!c->own_scale || !tern__scales_have_factor(s, n, c->scale), TERN_UNSUPPORTED,
                           "%s: tensor '%s' has scales of blocks that f16 does not hold", file->parts[0].path,
                           name);
@@ -199,7 +199,8 @@ static tern_status check_type(const tern_model_file *file, const tern_file_tenso
                                              : tern__safetensors_type_name(to) != NULL;
     const char *name = tern_stored_get(to == TERN_STORED_AS_IS ? t->stored : to)->name;
     TERN__FAIL_IF(!has && format == TERN_FILE_GGUF, TERN_UNSUPPORTED,
-                  "%s: tensor '%s' is %s, which GGUF has not", file->parts[0].path, t->stored_name, name);
+                  "%s: tensor '%s' is %s, which GGUF has not%s", file->parts[0].path, t->stored_name, name,
+                  to == TERN_STORED_HF_T2 ? ": choose i2_s, tq2_0 or tq1_0, which hold the same codes" : "");
     TERN__FAIL_IF(!has && format == TERN_FILE_LLAMA2C, TERN_UNSUPPORTED,
                   "%s: tensor '%s' cannot be %s: llama2.c's files have f32 only", file->parts[0].path,
                   t->stored_name, name);
@@ -338,7 +339,7 @@ static tern_status plan_scale_place(const question *q)
     if (c->ternarised)
         return TERN_OK; /* f32 holds any scale */
     if (c->way == TERN__WAY_COPY || !q->was_codes)
-        TERN_TRY(keep_scale(q->ctx, q->file, c));
+        TERN_TRY(keep_scale(q->file, c));
     /* ternary weights stored as floats keep their scale too */
     if (narrow && may_be_linear(q->t) && (!c->own_scale || blocks)) {
         tern_status status = plan_scale(q->ctx, q->file, false, c);

@@ -115,7 +115,7 @@ static void add_numbers(tern__strbuf *s, const tern_model_file *file, const tern
 {
     static const number numbers[] = {
 #define HF_KEY(hf, gguf, kind) {hf, gguf, kind},
-#include "model/file/hf_keys.def"
+#include "model/arch/hf_keys.def"
     };
     for (size_t i = 0; i < TERN__COUNT(numbers); i++) {
         known value;

@@ -30,6 +30,18 @@ static tern_status add_value(tern_model_file *file, const char *key, const json_
     return TERN_OK; /* null, and what is nested too deep */
 }
 
+/* An element that leaves nothing behind is kept as a word that means nothing, so that nobody takes the list for one without it. */
+static tern_status add_nothing(tern_model_file *file, const char *key, const json_t *value, int depth)
+{
+    const bool object = json_is_object(value), array = json_is_array(value),
+               empty = object ? json_object_size(value) == 0 : array && json_array_size(value) == 0;
+    const char *word = json_is_null(value)                        ? "null"
+                       : object && (empty || depth >= MOST_DEPTH) ? "{}"
+                       : array && (empty || depth >= MOST_DEPTH)  ? "[]"
+                                                                  : NULL;
+    return word ? tern__model_file_add_string(file, key, word, strlen(word)) : TERN_OK;
+}
+
 /* "config.quantization_config.linear_class", "config.architectures.0" */
 static tern_status add_all(tern_model_file *file, const char *prefix, json_t *node, int depth)
 {
@@ -46,8 +58,10 @@ static tern_status add_all(tern_model_file *file, const char *prefix, json_t *no
     }
     if (json_is_array(node) && depth < MOST_DEPTH) {
         for (size_t i = 0; i < json_array_size(node); i++) {
-            if (snprintf(key, sizeof key, "%s.%zu", prefix, i) < (int)sizeof key)
-                TERN_TRY(add_all(file, key, json_array_get(node, i), depth + 1));
+            if (snprintf(key, sizeof key, "%s.%zu", prefix, i) >= (int)sizeof key)
+                continue;
+            TERN_TRY(add_all(file, key, json_array_get(node, i), depth + 1));
+            TERN_TRY(add_nothing(file, key, json_array_get(node, i), depth + 1));
         }
         return TERN_OK;
     }
@@ -167,7 +181,7 @@ static tern_status add_translated(tern_model_file *file, const char *path, json_
         number_kind kind;
     } keys[] = {
 #define HF_KEY(hf, gguf, kind) {hf, gguf, kind},
-#include "model/file/hf_keys.def"
+#include "model/arch/hf_keys.def"
     };
     const tern__architecture *row;
     const char *architecture = architecture_of(config, &row);
@@ -209,9 +223,10 @@ static void take_quantisation(tern_model_file *file, const json_t *config)
     file->scale_meaning = meaning_of_scales(q, quantised);
     const tern__architecture *row;
     architecture_of(config, &row);
-    /* "offline" weights were ternarised before: what of them is numbers, stands for itself */
-    const bool offline = quantised && strcmp(text_at(q, "quantization_mode"), "offline") == 0;
-    file->master_weights = (quantised || (row && row->ternary)) && !offline;
+    /* "offline" weights were ternarised before: what of them is numbers, stands for itself. Hugging Face's layers are that unless
+     * they are said to be "online"; a BitNet of before these words has master weights. */
+    file->master_weights =
+        quantised ? strcmp(text_at(q, "quantization_mode"), "online") == 0 : row && row->ternary;
 }
 
 /* A tied head is not read even where a file has one: then it keeps the name that nobody asks for. */

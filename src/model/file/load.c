@@ -1,6 +1,7 @@
 /* load.c - tensors of model files as tensors of Tern: as they are, and in f32. */
 #include "model/file/load.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -156,6 +157,28 @@ tern_status tern__rows_read_f32(const tern_model_file *file, int i, int64_t firs
     }
     tern__free(chunk);
     return status;
+}
+
+tern_status tern__numbers_check(const tern_model_file *file, int i)
+{
+    const tern_file_tensor *t = &file->tensors[i];
+    int64_t rows, columns;
+    size_t bytes;
+    tern__rows_and_columns(t->rank, t->shape, &rows, &columns);
+    if (!tern__stored_has_values(t->stored))
+        return tern__scale_check(file, i); /* codes are finite */
+    TERN__FAIL_IF(!tern__size_mul((size_t)(rows * columns), sizeof(float), &bytes), TERN_OVERFLOW,
+                  "%s: tensor '%s' is too large", file->parts[t->part].path, t->stored_name);
+    float *values = tern__alloc(bytes + 1);
+    if (!values)
+        return tern__out_of_memory(bytes);
+    tern_status status = rows ? tern__rows_read_f32(file, i, 0, rows, values) : TERN_OK;
+    for (int64_t k = 0; k < rows * columns && status == TERN_OK; k++)
+        if (!isfinite(values[k]))
+            status = tern__fail(TERN_FORMAT, "element %lld is not a finite number: the file is damaged",
+                                (long long)k);
+    tern__free(values);
+    return status == TERN_OK ? TERN_OK : tern__load_fail(file, t, status);
 }
 
 static tern_status dequantise(tern_ctx *ctx, const tern_model_file *file, int i, float *out)

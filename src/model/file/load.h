@@ -17,6 +17,9 @@ tern_status tern__block_wrap(tern_ctx *ctx, tern_dtype dtype, int rank, const in
 /* Rows [first, first + n) of a tensor of kind PLAIN or GROUPED in f32. */
 tern_status tern__rows_read_f32(const tern_model_file *file, int i, int64_t first, int64_t n, float *out);
 
+/* Are all numbers of tensor i finite? It is small: a norm, or the like. Its kind is not OPAQUE. */
+tern_status tern__numbers_check(const tern_model_file *file, int i);
+
 /* ---- the reading of one model's weights: loading.c ---- */
 
 /* Held by the model and by each of its constants that is read later, which may outlive it. Holds the file. */
@@ -66,8 +69,9 @@ bool tern__scale_name(tern_file_format format, const char *weight, char out[stat
 /* The tensor whose one number multiplies or divides weight `t`, or -1. */
 int tern__scale_of(const tern_model_file *file, const tern_file_tensor *t);
 /* What to multiply `t` with: the number in that tensor, the way it is meant; 1, and *found false, if there is none. */
-tern_status tern__scale_read(tern_ctx *ctx, const tern_model_file *file, const tern_file_tensor *t,
-                             float *out, bool *found);
+tern_status tern__scale_read(const tern_model_file *file, const tern_file_tensor *t, float *out, bool *found);
+/* What is known of a weight of a ternary product before its codes are read: are its scales such that they can be used? */
+tern_status tern__scale_check(const tern_model_file *file, int i);
 
 /* Writes the rows of part `part` of `parts` into `codes` (all rows of t2 or t5). Any thread, inside tern__loading_share. */
 tern_status tern__ternary_read_part(tern__loading *loading, int i, tern_dtype dtype, int part, int parts,
@@ -75,7 +79,7 @@ tern_status tern__ternary_read_part(tern__loading *loading, int i, tern_dtype dt
 /* Do all blocks of the part have the scale of the tensor's first one? Likewise. */
 tern_status tern__ternary_same_scales(tern__loading *loading, int i, int part, int parts, bool *same);
 /* That of the tensor's first block, and what the file has to multiply it with. */
-tern_status tern__ternary_first_scale(tern_ctx *ctx, const tern_model_file *file, int i, float *out);
+tern_status tern__ternary_first_scale(const tern_model_file *file, int i, float *out);
 
 /* NULL arguments and the range of i. */
 tern_status tern__load_check(const char *who, const tern_ctx *ctx, const tern_model_file *file, int i,

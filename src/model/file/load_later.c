@@ -157,7 +157,8 @@ tern_status tern__load_later_as(tern_ctx *ctx, tern__loading *loading, int i, te
                   TERN_DTYPE, "%s: tensor '%s' cannot be converted to %s", file->parts[t->part].path,
                   t->stored_name, tern_dtype_name(dtype));
     TERN__FAIL_IF(t->shape[1] % to->unit_elements, TERN_SHAPE,
-                  "%s: rows of tensor '%s' have %lld elements, %s has blocks of %d",
+                  "%s: rows of tensor '%s' have %lld elements, %s has blocks of %d: take a type with smaller "
+                  "ones, as q8_0 and q4_0 have, or f16 or bf16, which have none",
                   file->parts[t->part].path, t->stored_name, (long long)t->shape[1], to->name,
                   to->unit_elements);
     return make(ctx, loading, i, dtype, fill_converted, out);
@@ -217,7 +218,7 @@ tern_status tern__load_ternary_later(tern_ctx *ctx, tern__loading *loading, int 
     if (status == TERN_OK && atomic_load(&r.several))
         return TERN_OK;
     if (status == TERN_OK)
-        status = tern__ternary_first_scale(ctx, file, i, &value);
+        status = tern__ternary_first_scale(file, i, &value);
     if (status != TERN_OK)
         return tern__load_fail(file, t, status);
     tern_tensor *s = tern_scalar(ctx, TERN_F32, (double)value), *made;

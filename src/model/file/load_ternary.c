@@ -86,8 +86,21 @@ int tern__scale_of(const tern_model_file *file, const tern_file_tensor *t)
                : -1;
 }
 
-tern_status tern__scale_read(tern_ctx *ctx, const tern_model_file *file, const tern_file_tensor *t,
-                             float *out, bool *found)
+/* The one number of a tensor. */
+static tern_status read_one(const tern_model_file *file, int i, float *out)
+{
+    const tern_file_tensor *t = &file->tensors[i];
+    int64_t elements = 1;
+    for (int axis = 0; axis < t->rank; axis++)
+        elements *= t->shape[axis]; /* checked when the file was opened */
+    TERN__FAIL_IF(elements != 1, TERN_UNSUPPORTED, "'%s' has %lld elements; one scale is expected",
+                  t->stored_name, (long long)elements);
+    TERN__FAIL_IF(!tern__stored_has_values(t->stored), TERN_UNSUPPORTED, "'%s' is %s, which scales are not",
+                  t->stored_name, tern_stored_get(t->stored)->name);
+    return tern__rows_read_f32(file, i, 0, 1, out);
+}
+
+tern_status tern__scale_read(const tern_model_file *file, const tern_file_tensor *t, float *out, bool *found)
 {
     const int i = tern__scale_of(file, t);
     const tern__codec *codec = tern__codec_get(t->stored);
@@ -98,13 +111,7 @@ tern_status tern__scale_read(tern_ctx *ctx, const tern_model_file *file, const t
     if (!*found)
         return TERN_OK;
     const char *name = file->tensors[i].stored_name;
-    TERN_SCOPE(ctx) {
-        tern_tensor *x;
-        TERN_TRY(tern_model_file_load_f32(ctx, file, i, &x));
-        TERN__FAIL_IF(tern_numel(x) != 1, TERN_UNSUPPORTED, "'%s' has %lld elements; one scale is expected",
-                      name, (long long)tern_numel(x));
-        *out = tern_data_f32(x)[0];
-    }
+    TERN_TRY(read_one(file, i, out));
     TERN__FAIL_IF(!isfinite(*out), TERN_FORMAT, "'%s' is not a finite number", name);
     if (!beside)
         return TERN_OK;
@@ -313,7 +320,7 @@ tern_status tern__ternary_same_scales(tern__loading *loading, int i, int part, i
     return TERN_OK;
 }
 
-tern_status tern__ternary_first_scale(tern_ctx *ctx, const tern_model_file *file, int i, float *out)
+tern_status tern__ternary_first_scale(const tern_model_file *file, int i, float *out)
 {
     const tern_file_tensor *t = &file->tensors[i];
     uint16_t half = 0;
@@ -327,9 +334,20 @@ tern_status tern__ternary_first_scale(tern_ctx *ctx, const tern_model_file *file
         *out = tern__f16_to_f32(half);
     }
     TERN__FAIL_IF(!isfinite(*out), TERN_FORMAT, "its scale is not a finite number");
-    TERN_TRY(tern__scale_read(ctx, file, t, &extra, &found));
+    TERN_TRY(tern__scale_read(file, t, &extra, &found));
     *out *= extra;
     return TERN_OK;
+}
+
+tern_status tern__scale_check(const tern_model_file *file, int i)
+{
+    const tern_file_tensor *t = &file->tensors[i];
+    float scale;
+    bool found;
+    tern_status status = tern_stored_get(t->stored)->kind == TERN_STORED_TERNARY
+                             ? tern__ternary_first_scale(file, i, &scale)
+                             : tern__scale_read(file, t, &scale, &found);
+    return status == TERN_OK ? TERN_OK : tern__load_fail(file, t, status);
 }
 
 /* ---- floats ------------------------------------------------------------------------------------------------------ */
@@ -395,7 +413,7 @@ static tern_status fill(tern_ctx *ctx, const tern_model_file *file, int i, tern_
         return tern__fail(TERN_UNSUPPORTED, "%s cannot be read", info->name);
     else
         TERN_TRY(quantise(ctx, file, i, dtype, mode, w));
-    TERN_TRY(tern__scale_read(ctx, file, t, &extra, &found));
+    TERN_TRY(tern__scale_read(file, t, &extra, &found));
     for (int64_t k = 0; k < w->n_scales; k++)
         w->scales[k] *= extra;
     return TERN_OK;

@@ -105,8 +105,10 @@ tern_status tern_model_file_meta(const tern_model_file *file, int i, tern_meta_i
 tern_status tern_model_file_meta_find(const tern_model_file *file, const char *key, int *out)
 {
     TERN__FAIL_IF(!file || !key || !out, TERN_INVALID_ARGUMENT, "model_file_meta_find: an argument is NULL");
-    TERN__FAIL_IF(!file->n_metas || !tern__directory_find(file->meta_names, key, out), TERN_NOT_FOUND,
-                  "%s: its metadata has no '%s'", file->parts[0].path, key);
+    const uint32_t found = tern__names_find(&file->meta_names, key, strlen(key));
+    TERN__FAIL_IF(found == TERN__NO_NUMBER, TERN_NOT_FOUND, "%s: its metadata has no '%s'",
+                  file->parts[0].path, key);
+    *out = (int)found;
     return TERN_OK;
 }
 

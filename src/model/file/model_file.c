@@ -126,18 +126,25 @@ static tern_status check_places(const tern_model_file *file)
     return status;
 }
 
+tern_status tern__model_file_index(tern__names *names, const char *path, const char *what, const char *name)
+{
+    uint32_t before;
+    TERN_TRY(tern__names_add(names, name, strlen(name), (uint32_t)names->count, &before));
+    TERN__FAIL_IF(before != TERN__NO_NUMBER, TERN_FORMAT, "%s: there are two %s called '%s'", path, what,
+                  name);
+    return TERN_OK;
+}
+
 static tern_status build_indices(tern_model_file *file)
 {
     const char *path = file->parts[0].path;
-    if (file->n_metas)
-        TERN_TRY(tern__directory_create(path, "entries of metadata", &file->metas[0].info.key,
-                                        sizeof(tern__meta), file->n_metas, &file->meta_names));
-    if (file->n_tensors) {
-        TERN_TRY(tern__directory_create(path, "tensors", &file->tensors[0].stored_name,
-                                        sizeof(tern_file_tensor), file->n_tensors, &file->stored_names));
-        TERN_TRY(tern__directory_create(path, "tensors", &file->tensors[0].name, sizeof(tern_file_tensor),
-                                        file->n_tensors, &file->tensor_names));
-    }
+    for (size_t i = 0; i < file->n_metas; i++)
+        TERN_TRY(
+            tern__model_file_index(&file->meta_names, path, "entries of metadata", file->metas[i].info.key));
+    for (size_t i = 0; i < file->n_tensors; i++)
+        TERN_TRY(tern__model_file_index(&file->stored_names, path, "tensors", file->tensors[i].stored_name));
+    for (size_t i = 0; i < file->n_tensors; i++)
+        TERN_TRY(tern__model_file_index(&file->tensor_names, path, "tensors", file->tensors[i].name));
     return TERN_OK;
 }
 
@@ -301,9 +308,9 @@ void tern_model_file_close(tern_model_file *file)
     pthread_mutex_destroy(&file->lock);
     for (size_t i = 0; i < file->n_parts; i++)
         tern__file_close(&file->parts[i]);
-    tern__directory_free(file->meta_names);
-    tern__directory_free(file->tensor_names);
-    tern__directory_free(file->stored_names);
+    tern__names_free(&file->meta_names);
+    tern__names_free(&file->tensor_names);
+    tern__names_free(&file->stored_names);
     tern__reader_free(&file->header);
     tern__free(file->parts);
     tern__free(file->metas);
@@ -373,10 +380,14 @@ tern_status tern_model_file_tensor(const tern_model_file *file, int i, tern_file
 tern_status tern_model_file_find(const tern_model_file *file, const char *name, int *out)
 {
     TERN__FAIL_IF(!file || !name || !out, TERN_INVALID_ARGUMENT, "model_file_find: an argument is NULL");
-    if (file->n_tensors && (tern__directory_find(file->tensor_names, name, out) ||
-                            tern__directory_find(file->stored_names, name, out)))
-        return TERN_OK;
-    return tern__fail(TERN_NOT_FOUND, "%s: there is no tensor '%s'", file->parts[0].path, name);
+    const size_t length = strlen(name);
+    uint32_t found = tern__names_find(&file->tensor_names, name, length);
+    if (found == TERN__NO_NUMBER)
+        found = tern__names_find(&file->stored_names, name, length);
+    TERN__FAIL_IF(found == TERN__NO_NUMBER, TERN_NOT_FOUND, "%s: there is no tensor '%s'",
+                  file->parts[0].path, name);
+    *out = (int)found;
+    return TERN_OK;
 }
 
 bool tern__is_left_over(const tern_model_file *file, const tern_file_tensor *t)

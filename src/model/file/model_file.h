@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/mapping.h"
+#include "base/name_set.h"
 #include "base/reader.h"
 
 /* Beyond any real model; together with the limits on names they bound the memory that a hostile file can ask for. */
@@ -57,7 +58,7 @@ struct tern_model_file {
     size_t n_metas, metas_capacity;
     tern_file_tensor *tensors;
     size_t n_tensors, tensors_capacity;
-    struct tern__directory *meta_names, *tensor_names, *stored_names;
+    tern__names meta_names, tensor_names, stored_names; /* from names to numbers */
     pthread_mutex_t lock;    /* of the mappings: all else does not change once the file is open */
     tern__mapping *mappings; /* (n_parts) of those that are mapped, or NULL */
     bool master_weights;     /* the float weights of linear layers are a ternary model's master weights */
@@ -106,12 +107,7 @@ tern_status tern__model_file_check_mapped(tern_model_file *file);
  * keeps Hugging Face's name because the table of tokens serves. */
 bool tern__is_left_over(const tern_model_file *file, const tern_file_tensor *t);
 
-/* ---- directory.c: from names to numbers ---------------------------------------------------------------------------- */
-
-/* `stride` bytes from one item's name pointer to the next. TERN_FORMAT, as "PATH: ...", if a name occurs twice. */
-tern_status tern__directory_create(const char *path, const char *what, const char *const *first,
-                                   size_t stride, size_t count, struct tern__directory **out);
-bool tern__directory_find(const struct tern__directory *names, const char *name, int *out);
-void tern__directory_free(struct tern__directory *names);
+/* Adds the next name to a set of what the file at `path` has. TERN_FORMAT, as "PATH: ...", if it is there already. */
+tern_status tern__model_file_index(tern__names *names, const char *path, const char *what, const char *name);
 
 #endif

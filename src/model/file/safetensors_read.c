@@ -203,9 +203,9 @@ static tern_status find_part(tern_model_file *file, const char *index, const cha
 /* The index is read twice: parts are opened, then each tensor must be in the part that it names. */
 typedef struct index_reading {
     tern_model_file *file;
-    const char *path;              /* of the index: parts are added while it is read, and may move */
-    struct tern__directory *names; /* of tensors; NULL the first time */
-    bool *seen;                    /* of tensors, the second time: which have had their entry */
+    const char *path;  /* of the index: parts are added while it is read, and may move */
+    tern__names names; /* of tensors, the second time */
+    bool *seen;        /* of tensors, the second time: which have had their entry; else NULL */
     size_t entries;
     bool mapped, described; /* the weight_map, and the metadata, were there */
 } index_reading;
@@ -214,13 +214,14 @@ static tern_status take_entry(void *user, const json_t *tensor, const json_t *pa
 {
     index_reading *r = user;
     const char *name = json_string_value(tensor), *in = json_string_value(part_name);
-    int part, i;
+    int part;
     TERN__FAIL_IF(!in, TERN_FORMAT, "%s: the part of '%.60s' is not a string", r->path, name);
     r->entries++;
     TERN_TRY(find_part(r->file, r->path, in, &part));
-    if (!r->names)
+    if (!r->seen)
         return TERN_OK;
-    TERN__FAIL_IF(!tern__directory_find(r->names, name, &i) || r->file->tensors[i].part != part, TERN_FORMAT,
+    const uint32_t i = tern__names_find(&r->names, name, strlen(name));
+    TERN__FAIL_IF(i == TERN__NO_NUMBER || r->file->tensors[i].part != part, TERN_FORMAT,
                   "%s: tensor '%.60s' is not in '%.60s', where it says that it is", r->path, name, in);
     TERN__FAIL_IF(r->seen[i], TERN_FORMAT, "%s: JSON: '%.60s' occurs twice", r->path, name);
     r->seen[i] = true;
@@ -278,14 +279,17 @@ static tern_status read_index_twice(tern_model_file *file, const tern__json_walk
     TERN_TRY(read_index(&r, *start));
     TERN__FAIL_IF(r.entries > file->n_tensors, TERN_FORMAT,
                   "%s: it names %zu tensors, but its parts have %zu", r.path, r.entries, file->n_tensors);
-    TERN_TRY(tern__directory_create(r.path, "tensors", &file->tensors[0].stored_name,
-                                    sizeof(tern_file_tensor), file->n_tensors, &r.names));
-    r.seen = tern__alloc_zero(file->n_tensors, sizeof *r.seen);
-    tern_status status = r.seen ? read_index(&r, *start) : tern__out_of_memory(file->n_tensors);
+    tern_status status = TERN_OK;
+    for (size_t i = 0; i < file->n_tensors && status == TERN_OK; i++)
+        status = tern__model_file_index(&r.names, r.path, "tensors", file->tensors[i].stored_name);
+    if (status == TERN_OK) {
+        r.seen = tern__alloc_zero(file->n_tensors, sizeof *r.seen);
+        status = r.seen ? read_index(&r, *start) : tern__out_of_memory(file->n_tensors);
+    }
     if (status == TERN_OK)
         status = check_all_named(&r);
     tern__free(r.seen);
-    tern__directory_free(r.names);
+    tern__names_free(&r.names);
     return status;
 }
 

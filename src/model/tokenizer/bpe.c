@@ -17,7 +17,8 @@ void tern__pairs_free(tern__pairs *p)
 
 static tern__pair *slot_of(const tern__pairs *p, uint32_t left, uint32_t right)
 {
-    size_t mask = p->n_slots - 1, i = (size_t)tern__hash_mix(left, right) & mask;
+    const uint32_t key[2] = {left, right};
+    size_t mask = p->n_slots - 1, i = (size_t)tern__hash_foreign(key, sizeof key) & mask;
     while (p->slots[i].left != TERN__NO_SYMBOL && (p->slots[i].left != left || p->slots[i].right != right))
         i = (i + 1) & mask;
     return &p->slots[i];

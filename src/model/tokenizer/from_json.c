@@ -289,6 +289,8 @@ static tern_status name_tokens(tern__json_reader *r)
     r->d.bos = find_name(r, r->bos, bos);
     r->d.eos = find_name(r, r->eos, eos);
     r->d.unk = find_name(r, r->unk, none);
+    TERN__FAIL_IF(r->unk[0] && r->d.unk == TERN_NO_TOKEN, TERN_FORMAT, "its unk_token '%s' is no token",
+                  r->unk);
     if (r->d.unk != TERN_NO_TOKEN)
         r->types[r->d.unk] = TERN_TOKEN_UNKNOWN;
     /* What puts the tokens around a text is stated in full: unless it names them there are none. */
@@ -340,6 +342,7 @@ tern_status tern__vocabulary_parse_json(const char *path, const char *text, size
         .pre_wanted = pre_wanted,
     };
     r.d.chat_template = chat_template;
+    r.d.ignore_merges = TERN_TRISTATE_NO; /* Hugging Face's default, whatever the pattern */
     tern_status status = read_file(&r);
     if (status == TERN_OK)
         status = finish(&r, take, user);

@@ -149,6 +149,20 @@ static tern_status read_post_processor(tern__json_reader *r, const json_t *step,
     return TERN_OK; /* it moves offsets, which are not computed here */
 }
 
+/* ---- decoder -------------------------------------------------------------------------------------------- */
+
+/* What undoes the steps of the known families, which is what is done here whatever their order. */
+static tern_status read_decoder(tern__json_reader *r, const json_t *step, const char *type)
+{
+    static const char *const known[] = {"ByteLevel", "Metaspace", "Replace", "ByteFallback", "Fuse", "Strip"};
+    bool found = false;
+    (void)r, (void)step;
+    for (size_t i = 0; i < TERN__COUNT(known); i++)
+        found |= is(type, known[i]);
+    TERN__FAIL_IF(!found, TERN_UNSUPPORTED, "its decoder '%.40s' is not known", type);
+    return TERN_OK;
+}
+
 /* ---- members -------------------------------------------------------------------------------------------- */
 
 /* `value` is the list of steps `list`, or one of them, or null. */
@@ -174,10 +188,16 @@ static tern_status read_post_processors(tern__json_reader *r, const json_t *valu
     return read_steps(r, value, "processors", read_post_processor);
 }
 
+static tern_status read_decoders(tern__json_reader *r, const json_t *value)
+{
+    return read_steps(r, value, "decoders", read_decoder);
+}
+
 const tern__json_member tern__json_rules[] = {
     {"normalizer", false, read_normalizers},
     {"pre_tokenizer", false, read_pre_tokenizers},
     {"post_processor", false, read_post_processors},
+    {"decoder", false, read_decoders},
     {0},
 };
 
@@ -208,6 +228,16 @@ static tern_status read_ignore_merges(tern__json_reader *r, const json_t *value)
     return TERN_OK;
 }
 
+/* Merges that are left out at random belong to training. */
+static tern_status read_dropout(tern__json_reader *r, const json_t *value)
+{
+    (void)r;
+    TERN__FAIL_IF(!json_is_null(value) && !(json_is_number(value) && json_number_value(value) == 0),
+                  TERN_UNSUPPORTED,
+                  "its model has a dropout, which would cut text another way each time: make it null");
+    return TERN_OK;
+}
+
 static tern_status read_affix(tern__json_reader *r, const json_t *value)
 {
     (void)r;
@@ -222,6 +252,7 @@ const tern__json_member tern__json_model_rules[] = {
     {"unk_token", false, read_unk},
     {"byte_fallback", false, read_byte_fallback},
     {"ignore_merges", false, read_ignore_merges},
+    {"dropout", false, read_dropout},
     {"continuing_subword_prefix", false, read_affix},
     {"end_of_word_suffix", false, read_affix},
     {0},

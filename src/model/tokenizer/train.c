@@ -107,7 +107,7 @@ static tern_status tell(learner *l)
 
 static uint32_t *piece_slot(const learner *l, const char *text, size_t length)
 {
-    size_t mask = l->n_slots - 1, i = (size_t)tern__hash(text, length, 0) & mask;
+    size_t mask = l->n_slots - 1, i = (size_t)tern__hash_foreign(text, length) & mask;
     for (; l->slots[i]; i = (i + 1) & mask) {
         const piece *p = &l->pieces[l->slots[i] - 1];
         if (p->length == length && memcmp(l->text + p->at, text, length) == 0)

@@ -22,7 +22,7 @@ void tern__vocab_free(tern__vocab *v)
 /* The slot that holds this text, or the empty one where it belongs. */
 static size_t slot_of(const tern__vocab *v, const char *bytes, size_t length)
 {
-    size_t mask = v->n_slots - 1, i = (size_t)tern__hash(bytes, length, 0) & mask;
+    size_t mask = v->n_slots - 1, i = (size_t)tern__hash_foreign(bytes, length) & mask;
     for (; v->slots[i]; i = (i + 1) & mask) {
         size_t n;
         const char *text = tern__vocab_text(v, v->slots[i] - 1, &n);
