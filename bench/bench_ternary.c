@@ -44,7 +44,6 @@ typedef struct job {
     uint8_t *scratch[MAX_THREADS];
     tern__threads *threads;
     int workers;
-    int64_t ahead_in_order;
 } job;
 
 static void take_row(job *j, const tern__kernel_row *row)
@@ -62,8 +61,9 @@ static void run_part(void *arg, int worker, int workers)
     for (int64_t c = 0; c < j->copies; c++) {
         const uint8_t *weights = j->memory + c * j->bytes,
                       *next = weights + j->bytes + begin * tern__ternary_tile_bytes(j->columns);
-        tern__ternary_multiply(j->kernel, j->ahead_in_order, weights, j->rows, j->columns, begin, end, j->x,
-                               j->batch, y, j->rows, c + 1 < j->copies ? next : NULL, j->scratch[worker]);
+        tern__ternary_multiply(j->kernel, tern__ternary_ahead_in_order(j->kernel), weights, j->rows,
+                               j->columns, begin, end, j->x, j->batch, y, j->rows,
+                               c + 1 < j->copies ? next : NULL, j->scratch[worker]);
     }
 }
 
@@ -346,7 +346,7 @@ int main(int argc, char **argv)
                 "[--only gemv | gemm]\n");
         return 2;
     }
-    job j = {.ahead_in_order = tern__ternary_ahead_in_order()};
+    job j = {0};
     const int workers = tern__cpu()->cores_usable < MAX_THREADS ? tern__cpu()->cores_usable : MAX_THREADS;
     if (tern__threads_create(workers, &j.threads) != TERN_OK)
         return 1;

@@ -17,19 +17,20 @@ enum {
     /* Packed weights that several groups of rows read in turn while as many are prefetched: half a
      * first-level cache. */
     CHUNK_QUADS = 256,
-    /* Of a single row whose weights are read in order: a line takes some 200 ns to come, and half of the bytes fetched have to find
-     * room in a first-level cache beside x (docs/performance-ternary.md). */
+    /* Of a single row whose weights are read in order. Form 5, which takes longer to decode, gains from more where the first-level
+     * cache has room for it (docs/performance-ternary.md). */
     AHEAD_IN_ORDER = 8192,
     AHEAD_IN_ORDER_FAR = 16384,
     LARGE_L1 = 48 * 1024, /* bytes, for the latter */
 };
 
-int64_t tern__ternary_ahead_in_order(void)
+int64_t tern__ternary_ahead_in_order(const tern__ternary_kernel *kernel)
 {
     const tern__cpu_info *cpu = tern__cpu();
     if (!tern__cpu_has(cpu, TERN__FEATURE_ONE_STREAM))
         return 0;
-    return cpu->l1d_bytes >= LARGE_L1 ? AHEAD_IN_ORDER_FAR : AHEAD_IN_ORDER;
+    return kernel->form == TERN__TERNARY_5 && cpu->l1d_bytes >= LARGE_L1 ? AHEAD_IN_ORDER_FAR
+                                                                         : AHEAD_IN_ORDER;
 }
 
 size_t tern__ternary_scratch_bytes(void)

@@ -48,7 +48,7 @@ void tern__ternary_plan(const tern__ternary_kernel *kernel, const tern__type *x,
                                .rows = rows,
                                .columns = x->shape[x->rank - 1],
                                .pieces = pieces,
-                               .ahead_in_order = tern__ternary_ahead_in_order()};
+                               .ahead_in_order = tern__ternary_ahead_in_order(kernel)};
     for (int i = 0; i < x->rank - 1; i++)
         p.batch *= x->shape[i];
     p.stride = tern__ternary_x_stride(piece_columns(&p));

@@ -191,7 +191,7 @@ static inline bool tern__ternary_reads_plain(const tern__ternary_kernel *kernel,
 }
 
 /* `ahead_in_order` of calls, as this processor likes it. */
-int64_t tern__ternary_ahead_in_order(void);
+int64_t tern__ternary_ahead_in_order(const tern__ternary_kernel *kernel);
 
 /* y = x * transposed weights for the tiles [tile_begin, tile_end): row i of x, weight row o of that range
  * (counted from the first row of tile_begin) -> y[i * y_stride + o]. Rows beyond `rows` are not written.

@@ -210,7 +210,6 @@ INLINE void add_pairs(const tern__ternary_call *call, int64_t begin, int64_t end
 {
     const uint8_t *at = call->weights + begin * PAIR;
     const int8_t *x = call->x + 8 * begin;
-#pragma GCC unroll 2
     for (int64_t p = begin; p < end; p++, at += PAIR, x += 8) {
         FETCH(at + ahead)
         FETCH(at + ahead + PAIR / 2)
