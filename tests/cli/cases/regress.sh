@@ -24,7 +24,7 @@ regress --from slow5.json --threshold 3
 regress --from slow5.json --threshold 3 --critical 4
 regress --from slow20.json --threshold 30
 echo "# JSON and HTML"
-tern regress --baseline main --from slow20.json --output-format json --no-record |
+tern regress --baseline main --from slow20.json --json --no-record |
     json 'j["state"], j["counts"]["regression"], [(r["state"], r["memory"], r["accuracy"], round(r["ratio"], 2), r["base_sessions"]) for r in j["rows"]]'
 tern regress --baseline main --from slow20.json --output-format html -o page.html --no-record
 "$TERN_PYTHON" -c 'from html.parser import HTMLParser
