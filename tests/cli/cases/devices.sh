@@ -4,4 +4,4 @@ tern devices | sed '/^$/,$d' | sed -E -e '/^  features /d' -e 's/^(  (cores onli
 tern devices | sed '1d; /^ /d; /^$/d'
 # What cores are limited by stands behind them; a library of another system is not spoken of.
 tern devices | sed -nE '1,/^$/s/^  cores +[0-9]+ \((all cores|affinity|cgroup quota).*\)$/cores and their reason/p'
-[ "$(uname)" = Darwin ] || tern devices | grep -c accelerate
+[ "$(uname)" = Darwin ] || ! tern devices | grep accelerate
