@@ -99,3 +99,8 @@ echo "# another machine"
 sed 's/"here"/"there"/' same.json >there.json
 regress --from there.json
 regress --from there.json --any-host
+echo "# sessions that differ wildly"
+results wild.json 1 80
+tern baseline create wild --from wild.json
+results later.json 2
+tern regress --baseline wild --from later.json --no-record | tr -s '\n ' '  ' | grep -oE '[0-9]+ sessions differ by [^;]*' | sort -u
