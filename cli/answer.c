@@ -107,7 +107,8 @@ void answer_add_json(json *j, const engine *e, const answer *r)
     json_end(j);
     if (r->n > 0 && !isnan(r->tokens[0].logprob))
         add_logprobs(j, e, r);
-    json_string(j, "finish", tern_finish_name(r->result.finish));
+    const bool stopped = r->result.finish == TERN_FINISH_CALLER; /* the caller is whoever pressed Ctrl-C */
+    json_string(j, "finish", stopped ? "stopped" : tern_finish_name(r->result.finish));
     json_uint(j, "seed", r->seed);
     json_int(j, "generated_tokens", r->result.tokens);
     json_double(j, "generated_tokens_per_s", tokens_per_second(r->result.tokens - 1, r->result.ns));

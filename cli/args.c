@@ -66,9 +66,20 @@ static const char *advice_on(const command *c, const char *word)
     return takes_model(c) ? foreign_option(word) : NULL;
 }
 
-static int fail_unknown_option(const command *c, const char *word)
+/* "; options of the command go behind '--': tern profile -- run ..." once a command was named; else NULL. */
+static const char *behind_dashes(const args *a, char *buffer, size_t room)
 {
-    char buffer[160];
+    if (!a || !a->command->runs_another || a->n_operands == 0)
+        return NULL;
+    snprintf(buffer, room, "; options of the command go behind '--': tern %s -- %.40s ...", a->path,
+             a->operands[0]);
+    return buffer;
+}
+
+/* `a`: what was parsed so far; NULL: nothing was. */
+static int fail_unknown_option(const command *c, const args *a, const char *word)
+{
+    char buffer[160], dashed[160];
     const char *advice = advice_on(c, word);
     if (advice)
         return fail_usage("no option '%.*s': %s", (int)strcspn(word, "="), word, advice);
@@ -84,6 +95,7 @@ static int fail_unknown_option(const command *c, const char *word)
         snprintf(buffer, sizeof buffer, "; %s", c->instead);
         hint = buffer;
     }
+    hint = behind_dashes(a, dashed, sizeof dashed) ? dashed : hint;
     int code = fail_usage("unknown option '%.*s%s'%s", (int)dashes, word, name, hint);
     free(name);
     return code;
@@ -127,7 +139,7 @@ static int parse_option(args *a, int count, char **words, int *at)
     const char *word = words[*at], *value = NULL;
     const option *o;
     if (word[1] != '-' && word[2] != '\0' && advice_on(a->command, word))
-        return fail_unknown_option(a->command, word); /* "-ngl" is not -n with the value "gl" */
+        return fail_unknown_option(a->command, a, word); /* "-ngl" is not -n with the value "gl" */
     if (word[1] == '-') {
         size_t length = strcspn(word + 2, "=");
         o = find_option(a->command, word + 2, length, 0);
@@ -141,7 +153,7 @@ static int parse_option(args *a, int count, char **words, int *at)
             o = NULL; /* switches are not bundled */
     }
     if (!o)
-        return fail_unknown_option(a->command, word);
+        return fail_unknown_option(a->command, a, word);
     if (!o->argument && value)
         return fail_usage("--%s takes no value", o->name);
     if (o->argument && !value) {
@@ -238,7 +250,7 @@ int args_dispatch(int count, char **words)
     if (at < count && (strcmp(words[at], "--help") == 0 || strcmp(words[at], "-h") == 0))
         return print_help(c, text_string(&path));
     if (at < count)
-        return fail_unknown_option(c, words[at]);
+        return fail_unknown_option(c, NULL, words[at]);
     text verbs = {0};
     for (int i = 0; c->verbs && c->verbs[i]; i++)
         text_addf(&verbs, "%s%s", i == 0 ? "" : c->verbs[i + 1] ? ", " : " or ", c->verbs[i]->name);

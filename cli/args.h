@@ -28,6 +28,7 @@ typedef struct command {
     const option *options;
     const char *elsewhere; /* an option that a neighbour has, "input"; NULL: none comes to mind */
     const char *instead;   /* and what to say to who tries it here */
+    bool runs_another;     /* its operands are another command, whose options go behind '--' */
     const char *examples;  /* one per line; NULL: none */
     const char *answers;   /* lines of --help about exit statuses, which are answers; NULL: the usual ones */
     const struct command *const *verbs; /* NULL: none; ends with NULL */

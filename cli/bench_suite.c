@@ -155,11 +155,18 @@ const char *bench_operands(const tern_result *row, char *buffer, size_t room)
 
 const char *bench_rate(const tern_result *row, char *buffer, size_t room)
 {
-    const bool flops = !isnan(row->gflops);
+    const bool operations = !isnan(row->gflops), on_integers = strcmp(row->limit_kind, "int8_dot") == 0;
     buffer[0] = '\0';
-    if (flops || !isnan(row->gbytes_s))
-        snprintf(buffer, room, flops ? "%.1f GFLOPS" : "%.1f GB/s", flops ? row->gflops : row->gbytes_s);
+    if (operations)
+        snprintf(buffer, room, "%.1f %s", row->gflops, on_integers ? "GOPS" : "GFLOPS");
+    else if (!isnan(row->gbytes_s))
+        snprintf(buffer, room, "%.1f GB/s", row->gbytes_s);
     return buffer;
+}
+
+const char *bench_time(const tern_result *row, char *buffer, size_t room)
+{
+    return tern_time_text(row->median_us * 1e3 / (row->copies > 1 ? row->copies : 1), buffer, room);
 }
 
 const char *bench_spread(const tern_result *row, char *buffer, size_t room)
@@ -193,7 +200,7 @@ static void add_row(table *t, const tern_result *row)
         table_add(t, "");
     table_add_safe(t, row->kernel);
     if (row->rounds > 0) {
-        table_add(t, tern_time_text(row->median_us * 1e3, buffer, sizeof buffer));
+        table_add(t, bench_time(row, buffer, sizeof buffer));
         table_add(t, bench_spread(row, buffer, sizeof buffer));
     } else {
         table_add(t, "");
@@ -216,7 +223,7 @@ void bench_print_table(const tern_results *results)
     static const table_column columns[] = {
         {"case", false, false, STYLE_NAME},   {"operands", false, true, STYLE_NONE},
         {"threads", true, false, STYLE_NONE}, {"kernel", false, true, STYLE_NONE},
-        {"median", true, false, STYLE_NONE},  {"spread", true, false, STYLE_NONE},
+        {"time", true, false, STYLE_NONE},    {"spread", true, false, STYLE_NONE},
         {"rate", true, false, STYLE_NONE},    {"share of the limit", false, false, STYLE_NONE},
     };
     table t = table_make(columns, 8);

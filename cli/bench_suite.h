@@ -59,6 +59,8 @@ int bench_write(const tern_results *results, tern_result_format format, out_file
 
 /* Cells of tables and pages; each fills `buffer` and returns it. */
 const char *bench_operands(const tern_result *row, char *buffer, size_t room); /* "batch 512, f16" */
+/* "5.49 us", the median of one operation, however many copies a run does. */
+const char *bench_time(const tern_result *row, char *buffer, size_t room);
 const char *bench_rate(const tern_result *row, char *buffer, size_t room);
 const char *bench_spread(const tern_result *row, char *buffer, size_t room);
 const char *bench_share(const tern_result *row, char *buffer, size_t room);

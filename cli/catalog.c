@@ -79,8 +79,8 @@ static const field device_fields[] = {
     FIELD("name", "device", TEXT, IN_TABLE, device.info.name),
     FIELD("backend", "backend", TEXT, IN_TABLE, device.info.backend),
     FIELD("cores_usable", "cores", COUNT, IN_TABLE, device.info.cores_usable),
+    FIELD("cores_reason", "", TEXT, IN_NOTE, device.info.cores_reason),
     FIELD("cores_online", "cores online", COUNT, IN_DETAILS, device.info.cores_online),
-    FIELD("cores_reason", "cores set by", TEXT, IN_DETAILS, device.info.cores_reason),
     FIELD("isa", "isa", TEXT, IN_TABLE, device.info.isa),
     FIELD("isa_limit", "limited by", TEXT, IN_NOTE, device.info.isa_limit),
     FIELD("isa_available", "isa levels", TEXT, IN_DETAILS, device.info.isa_available),
@@ -177,6 +177,17 @@ static bool read_metric(int i, entry *out)
     return true;
 }
 
+/* Is it of a library that no system but another one has? */
+static bool is_foreign(const tern_kernel_info *kernel)
+{
+#ifdef __APPLE__
+    (void)kernel;
+    return false;
+#else
+    return strcmp(kernel->name, "matmul__accelerate") == 0;
+#endif
+}
+
 /* Kernels of other libraries, and why they cannot be used if so. */
 static const char *libraries(void)
 {
@@ -185,7 +196,7 @@ static const char *libraries(void)
     list[0] = '\0';
     for (int i = 0; tern_catalog_kernel(i, &kernel) == TERN_OK; i++) {
         const size_t used = strlen(list);
-        if (strcmp(kernel.isa, "library") == 0)
+        if (strcmp(kernel.isa, "library") == 0 && !is_foreign(&kernel))
             snprintf(list + used, sizeof list - used, "%s%s%s%s", used ? "; " : "", kernel.name,
                      kernel.usable ? "" : " unavailable: ", kernel.usable ? "" : kernel.why);
     }

@@ -50,7 +50,7 @@ typedef enum field_kind {
 /* Where a field appears; each includes those before it. */
 typedef enum field_use {
     IN_JSON,
-    IN_NOTE,    /* in details behind the field before it: "avx2 (limited by $TERN_CPU)" */
+    IN_NOTE,    /* in details behind the field before it: "avx2 (limited by $TERN_CPU)", "1 (affinity)" */
     IN_HEADING, /* stands above the rows of a table that have it in common */
     IN_DETAILS,
     IN_TABLE,

@@ -103,7 +103,7 @@ static void print_fields(const catalog *c, const entry *e, text *cell)
             continue;
         const field *note = f + 1;
         if (note->key && note->use == IN_NOTE && field_text(note, e))
-            text_addf(cell, " (%s %s)", note->title, field_text(note, e));
+            text_addf(cell, " (%s%s%s)", note->title, note->title[0] ? " " : "", field_text(note, e));
         table_add(&t, f->title);
         table_add(&t, text_string(cell));
     }

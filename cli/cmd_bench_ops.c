@@ -53,7 +53,8 @@ static void print_page_head(const tern_results *results)
         "(`int8_dot`) on registers. A share is the median over the\nrounds of limit / operation; the spread "
         "is the median distance from the median time. Ternary weights and heads are\nstreamed: a run does "
         "the "
-        "operation with many copies of the weights. Cases `t2` and `t5` are named by the type of the weights "
+        "operation with many copies of the weights, and a time is that of one. GOPS are operations on "
+        "integers. Cases `t2` and `t5` are named by the type of the weights "
         "that are given;\nconstants are packed into the form that the processor does best whatever their "
         "type, "
         "which the kernel's name tells, and\nbytes are those of that form. What each family falls short of, "
@@ -68,14 +69,13 @@ static void print_page_row(const char *family, const tern_result *row)
 {
     char time[TERN_UNIT_TEXT], rate[64], share[640];
     if (strcmp(family, row->family) != 0)
-        printf("\n## %s\n\n| case | operands | threads | kernel | median | spread | rate | share of the "
+        printf("\n## %s\n\n| case | operands | threads | kernel | time | spread | rate | share of the "
                "limit |\n"
                "|---|---|---|---|---|---|---|---|\n",
                row->family);
     printf("| %s | `%s` | %d | `%s` | ", row->name, row->shape, row->threads, row->kernel);
     if (row->rounds > 0)
-        printf("%s | %s | ", tern_time_text(row->median_us * 1e3, time, sizeof time),
-               bench_spread(row, rate, sizeof rate));
+        printf("%s | %s | ", bench_time(row, time, sizeof time), bench_spread(row, rate, sizeof rate));
     else
         printf("| | ");
     printf("%s | %s |\n", bench_rate(row, rate, sizeof rate), bench_share(row, share, sizeof share));
@@ -128,7 +128,9 @@ const command cmd_bench_ops = {
         "kernels, then it is timed in turns with probes of the limit that binds it at best: read_bw, "
         "copy_bw, fma or int8_dot. A row that cannot be right (faster than its limit by more than 2 %, or "
         "different from the reference) has its error in place of a share, and the exit status is 1; so it is "
-        "if no row could be measured. "
+        "if no row could be measured. Times are medians, of one operation also where a run does it with many "
+        "copies of "
+        "the weights; GOPS are operations on integers. "
         "docs/cli.md describes the formats.",
     .options = options,
     .examples = "tern bench ops --family ternary --threads 1,2\n"

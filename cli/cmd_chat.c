@@ -297,6 +297,33 @@ static void converse(talk *t)
 
 /* ---- the command ---- */
 
+/* "; llama-2 fits its tokens", or ""; `to` is freed by text_free. */
+static const char *fitting(const talk *t, text *to)
+{
+    const char *name;
+    int n = 0;
+    text names = {0};
+    for (int i = 0; (name = tern_chat_template_name(i)) != NULL; i++) {
+        char *rendered = NULL;
+        if (tern_chat_render(t->e.tokenizer, name, NULL, 0, true, &rendered) == TERN_OK)
+            text_addf(&names, "%s%s", n++ ? ", " : "", name);
+        tern_string_free(rendered);
+    }
+    if (n > 0)
+        text_addf(to, "; %s fit%s its tokens", text_string(&names), n == 1 ? "s" : "");
+    text_free(&names);
+    return text_string(to);
+}
+
+/* Says what is wrong, and what would fit. */
+static int fail_template(const talk *t, const char *what)
+{
+    text fits = {0};
+    const int code = fail("%s%s", what, fitting(t, &fits));
+    text_free(&fits);
+    return code;
+}
+
 /* A template that fits, or what to do about it; says which it is on a terminal. */
 static int check_template(const talk *t)
 {
@@ -308,10 +335,15 @@ static int check_template(const talk *t)
         return fail("the built-in model continues texts and does not converse: 'tern run -p TEXT' shows it; "
                     "-m FILE names a model that does");
     if (!t->template && !info.chat_template)
-        return fail("the model's file has %s: choose one with --chat-template",
-                    info.foreign_template ? "a chat template that is not known" : "no chat template");
-    if (tern_chat_render(t->e.tokenizer, t->template, NULL, 0, true, &rendered) != TERN_OK)
-        return fail_status(NULL);
+        return fail_template(
+            t, info.foreign_template
+                   ? "the model's file has a chat template that is not known: choose one with --chat-template"
+                   : "the model's file has no chat template: choose one with --chat-template");
+    if (tern_chat_render(t->e.tokenizer, t->template, NULL, 0, true, &rendered) != TERN_OK) {
+        char words[256];
+        snprintf(words, sizeof words, "%s", last_words());
+        return fail_template(t, words);
+    }
     tern_string_free(rendered);
     tern_model_info model;
     tern_model_get_info(t->e.model, &model);

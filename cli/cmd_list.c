@@ -59,6 +59,18 @@ static int fail_unknown_kind(const char *kind)
     return code;
 }
 
+/* Kernels have a row for each operation that they compute: is there none of the name before row i? */
+static bool is_first(const catalog *c, int i)
+{
+    text name = {0}; /* a copy: the next row may be read to the same place */
+    text_add(&name, catalog_name(c, i));
+    int k = 0;
+    while (k < i && strcmp(catalog_name(c, k), text_string(&name)) != 0)
+        k++;
+    text_free(&name);
+    return k == i;
+}
+
 static int fail_unknown_entry(const catalog *c, const char *name)
 {
     char buffer[128];
@@ -66,7 +78,7 @@ static int fail_unknown_entry(const catalog *c, const char *name)
     text containing = {0};
     int n = 0;
     for (int i = 0; strlen(name) >= 3 && (other = catalog_name(c, i)) != NULL; i++)
-        if (strstr(other, name))
+        if (strstr(other, name) && is_first(c, i))
             text_addf(&containing, "%s%s", n++ ? ", " : "", other);
     if (n > 0) {
         int code =

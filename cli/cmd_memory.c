@@ -99,6 +99,7 @@ const command cmd_memory = {
         "'--format svg' are pictures: memory over time, and a flame graph of the peak. Without -o, formats "
         "other than text have stdout for themselves, and what the command prints goes to stderr.",
     .options = options,
+    .runs_another = true,
     .elsewhere = "model",
     .instead = "put the command behind '--': tern memory -- run -m FILE",
     .examples = "tern memory -- graph run examples/graphs/mlp.tern --made-up\n"

@@ -30,10 +30,11 @@ static int print_report(const void *report, const char *format)
     return EXIT_DONE;
 }
 
-static int report(const args *a, const tern_profile *profile, const char *format, out_file *to)
+static int report(const args *a, const tern_profile *profile, const char *disturbed, const char *format,
+                  out_file *to)
 {
     const char *by = args_value(a, "by") ? args_value(a, "by") : "op";
-    profile_report r = {.profile = profile, .by_name = by};
+    profile_report r = {.profile = profile, .by_name = by, .disturbed = disturbed};
     tern_profile_limits limits;
     tern_profile_info info;
     if (!args_int(a, "top", 1, 10000, 15, &r.top))
@@ -88,9 +89,12 @@ static int run(const args *a)
     const tern_moment begin = tern_moment_now();
     tern_profile *profile = NULL;
     code = run_command(a, o, &profile);
+    char disturbed[256];
+    tern_moment_disturbed(&begin, disturbed,
+                          sizeof disturbed); /* before limits are measured: they are not the command's */
     divert_end(was);
     if (profile && divert_is_worth_telling(code)) {
-        int reported = report(a, profile, format, &to);
+        int reported = report(a, profile, disturbed, format, &to);
         code = code == EXIT_DONE ? reported : code;
         disturbed_warn(&begin);
     }
@@ -130,6 +134,7 @@ const command cmd_profile = {
         "than text have stdout for themselves, and what the command prints goes to stderr. Of a command that "
         "fails there is no profile.",
     .options = options,
+    .runs_another = true,
     .elsewhere = "model",
     .instead = "put the command behind '--': tern profile -- run -m FILE",
     .examples = "tern profile -- graph run examples/graphs/mlp.tern --made-up\n"

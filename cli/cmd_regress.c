@@ -262,7 +262,7 @@ static void add_next_steps(text *t, const args *a, const tern_regress_report *re
 
 static int write_report(const args *a, const tern_regress_report *report, out_file *to)
 {
-    const char *name = args_value(a, "output-format");
+    const char *name = args_has(a, "json") ? "json" : args_value(a, "output-format");
     char *words;
     tern_regress_format format = TERN_REGRESS_AS_TEXT;
     if (name && tern_regress_format_parse(name, &format) != TERN_OK)
@@ -463,6 +463,8 @@ static int run(const args *a)
     if (!args_has(a, "program") && !args_has(a, "baseline"))
         return fail_usage(
             "compare with what? give --program OLD, an earlier build of this program, or --baseline NAME");
+    if (args_has(a, "json") && args_has(a, "output-format"))
+        return fail_usage("--json is --output-format json: give one of them");
     int code = out_open(args_value(a, "output-file"), &to);
     if (code == EXIT_DONE)
         code = args_has(a, "program") ? regress_programs(a, &s, &to) : regress_baseline(a, &s, &to);
@@ -488,6 +490,7 @@ static const option options[] = {
     {"missing", 0, "WHAT", "pass fail", "a benchmark that the baseline has and this build does not: no regression (default), or status 3"},
     {"undecided", 0, "WHAT", "pass fail", "the same of those that stay undecided"},
     {"output-format", 0, "FORMAT", formats, "how to print the report (default: text)"},
+    {"json", 0, NULL, NULL, "the same as --output-format json: an object"},
     {"output-file", 'o', "FILE", NULL, "write it to FILE instead of standard output"},
     STORE_OPTION,
     {0},

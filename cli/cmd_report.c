@@ -19,7 +19,8 @@ static const char formats[] = TERN_REPORT_FORMAT_LIST(FORMAT_NAME);
 /* What --format says, else what the file's name ends in; text for terminals. */
 static tern_report_format format_of(const args *a)
 {
-    const char *name = args_value(a, "format"), *file = args_value(a, "output");
+    const char *name = args_has(a, "json") ? "json" : args_value(a, "format"),
+               *file = args_value(a, "output");
     tern_report_format format;
     if (name && tern_report_format_parse(name, &format) == TERN_OK)
         return format;
@@ -150,6 +151,8 @@ static int run(const args *a)
     tern_report *report = NULL;
     if (args_has(a, "baseline") && args_has(a, "against"))
         return fail_usage("--baseline and --against are two things to compare with: give one of them");
+    if (args_has(a, "json") && args_has(a, "format"))
+        return fail_usage("--json is --format json: give one of them");
     static const option of_comparing[] = {{.name = "threshold"}, {.name = "any-host"}, {0}};
     if (!args_has(a, "baseline") && !args_has(a, "against") &&
         !args_none_of(a, of_comparing, "goes with --baseline or --against"))
@@ -177,6 +180,7 @@ static int run(const args *a)
 static const option options[] = {
     {"output", 'o', "FILE", NULL, "write the report to FILE"},
     {"format", 0, "FORMAT", formats, "how to write it (default: what FILE ends in; html; text without -o)"},
+    {"json", 0, NULL, NULL, "the same as --format json: an object"},
     {"section", 0, "NAME", LIST_REPORT_SECTIONS, "only this section; may be repeated"},
     {"title", 0, "TEXT", NULL, "what the report is called"},
     {"note", 0, "TEXT", NULL, "a sentence for the summary; may be repeated"},

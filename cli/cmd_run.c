@@ -215,6 +215,13 @@ static void explain_end(const engine *e, const wishes *w, const answer *answers)
         full += answers[i].result.finish == TERN_FINISH_CONTEXT;
     if (full == 0 || w->as_json)
         return;
+    if (e->source.built_in && w->generate.most < 0) { /* nobody asked for more */
+        fprintf(stderr,
+                "(the built-in model writes %lld tokens at most; -n N ends earlier, -m FILE takes another "
+                "model)\n",
+                (long long)info.context);
+        return;
+    }
     if (context < info.context)
         warn("the context of %lld tokens is full, so the answer ends here; -c N makes room for up to %lld",
              (long long)context, (long long)info.context);
@@ -257,6 +264,23 @@ static tern_status generate_hidden(const engine *e, const wishes *w, const promp
     return status;
 }
 
+/* No bar: the text is the progress. Ctrl-C ends it between two tokens. */
+static bool show_and_take(void *user, const tern_generated *piece)
+{
+    return answer_take(user, piece) && !progress_asked(NULL);
+}
+
+static tern_status generate_shown(const engine *e, tern_sequence *const *sequences,
+                                  const tern_generate_options *options, void *const *users,
+                                  tern_generate_result *results)
+{
+    progress_begin("answer");
+    const tern_status status =
+        tern_generate_many(1, sequences, e->tokenizer, options, show_and_take, users, results);
+    progress_end();
+    return status;
+}
+
 static tern_status generate(const engine *e, const wishes *w, const prompt *p,
                             tern_sequence *const *sequences, answer *answers)
 {
@@ -275,7 +299,7 @@ static tern_status generate(const engine *e, const wishes *w, const prompt *p,
     if (answers[0].stream && w->show_prompt)
         answer_show(text_string(&p->words), p->words.length);
     if (answers[0].stream)
-        TERN_TRY(tern_generate_many(1, sequences, e->tokenizer, options, answer_take, &user, results));
+        TERN_TRY(generate_shown(e, sequences, options, &user, results));
     else
         TERN_TRY(generate_hidden(e, w, p, sequences, options, answers, results));
     for (int i = 0; i < w->answers; i++)
@@ -287,9 +311,9 @@ static int print_all(const engine *e, const wishes *w, const prompt *p, const an
 {
     if (answers[0].lost)
         return EXIT_FAILED; /* whoever ends the program says why */
+    bool stopped = false;
     for (int i = 0; i < w->answers; i++)
-        if (answers[i].result.finish == TERN_FINISH_CALLER)
-            return fail("stopped");
+        stopped = stopped || answers[i].result.finish == TERN_FINISH_CALLER;
     if (w->as_json)
         print_json(e, w, p, answers);
     else
@@ -308,7 +332,7 @@ static int print_all(const engine *e, const wishes *w, const prompt *p, const an
         text_free(&line);
     }
     explain_end(e, w, answers);
-    return EXIT_DONE;
+    return stopped ? fail("stopped") : EXIT_DONE;
 }
 
 static int answer_prompt(const engine *e, const wishes *w, prompt *p)
@@ -377,7 +401,8 @@ static const option options[] = {
     {"parallel", 0, "N", NULL, "N answers at once, with seeds from --seed on (default: 1)"},
     {"ignore-eos", 0, NULL, NULL, "go on where the model would end its answer"},
     {"no-display-prompt", 0, NULL, NULL, "print the answer alone"},
-    {"json", 0, NULL, NULL, "print JSON: the text, its tokens, why it ended, tokens per second"},
+    {"json", 0, NULL, NULL,
+     "print JSON: the text, its tokens, why it ended, tokens per second; also of what Ctrl-C stopped"},
     {"logprobs", 0, "N", NULL, "with --json: the logprob of each token and of the N likeliest"},
     {"verbose", 'v', NULL, NULL, "say on stderr how fast it was, the seed, and what --check-device compared"},
     METRICS_OPTION,

@@ -42,9 +42,12 @@ void add_recommendation(text *t, const tern_comparison *c)
     else if (isinf(c->noise))
         text_addf(t, "no answer: B takes %.3f to %.3f of A's time, and nobody knows what sessions differ by",
                   c->ratio_low, c->ratio_high);
-    else
-        text_addf(t, "no answer: B takes %.3f to %.3f of A's time, noise is %.3g %%; more samples may help",
-                  c->ratio_low, c->ratio_high, c->noise * 100);
+    else {
+        text_addf(t, "no answer: B takes %.3f to %.3f of A's time, noise is ", c->ratio_low, c->ratio_high);
+        /* of so few sessions the digits would mean nothing */
+        text_addf(t, c->noise > 10 ? "above 1000 %%" : "%.3g %%", c->noise * 100);
+        text_add(t, "; more samples may help");
+    }
 }
 
 /* What the report makes of the times: samples may be surer of a difference than it is, which knows of sessions and of the machine. */
@@ -196,8 +199,8 @@ static int print_report(const args *a, const tern_regress_report *report, bool i
     return sum.rows > 0 ? EXIT_DONE : fail("A and B have no benchmark with samples in common");
 }
 
-/* So few sessions that no difference could be found are no answer. */
-static void warn_of_few(const tern_regress_options *o, const tern_regress_report *report)
+/* So few sessions that no difference could be found are no answer. `stopped`: more were asked for. */
+static void warn_of_few(const tern_regress_options *o, const tern_regress_report *report, bool stopped)
 {
     tern_regress_row row;
     int rows = 0, pairs = 0;
@@ -207,14 +210,17 @@ static void warn_of_few(const tern_regress_options *o, const tern_regress_report
             pairs = row.comparison.n_b;
         }
     const int needed = tern_regress_pairs_needed(o, rows);
-    if (pairs < needed)
+    if (pairs < needed && stopped)
+        warn("it was stopped after %d sessions, too few to tell anything of %d benchmark%s; %d can", pairs,
+             rows, rows == 1 ? "" : "s", needed);
+    else if (pairs < needed)
         warn("%d sessions can never tell anything of %d benchmark%s; --rounds %d can", pairs, rows,
              rows == 1 ? "" : "s", needed);
 }
 
 /* Compared as `tern regress` does: in_turns, session i of one was next to session i of the other. */
 static int compare_sets(const args *a, const tern_compare_options *o, const tern_results *first,
-                        const tern_results *second, bool in_turns)
+                        const tern_results *second, bool in_turns, bool stopped)
 {
     const tern_regress_options options = {
         .threshold = o->threshold > 0 ? o->threshold : 0.05, .any_host = true, .seed = o->seed};
@@ -223,7 +229,7 @@ static int compare_sets(const args *a, const tern_compare_options *o, const tern
                                   : tern_regress_compare(&options, first, NULL, second, &report);
     int code = status == TERN_OK ? print_report(a, report, in_turns) : fail_status(NULL);
     if (code == EXIT_DONE && in_turns)
-        warn_of_few(&options, report);
+        warn_of_few(&options, report, stopped);
     tern_regress_free(report);
     return code;
 }
@@ -246,7 +252,7 @@ int compare_files(const args *a, const tern_compare_options *o)
             code = EXIT_FAILED;
     if (code == EXIT_DONE) {
         warn_of_hosts(sets[0], sets[1]);
-        code = compare_sets(a, o, sets[0], sets[1], false);
+        code = compare_sets(a, o, sets[0], sets[1], false, false);
     }
     tern_results_free(sets[0]);
     tern_results_free(sets[1]);
@@ -263,7 +269,7 @@ int compare_programs(const args *a, const tern_compare_options *o)
         code = sessions_run(&s, o->rounds > 0 ? o->rounds : 12);
     sessions_warn(&s);
     if (code == EXIT_DONE || (s.stopped && s.pairs > 0)) {
-        const int compared = compare_sets(a, o, s.sets[0], s.sets[1], true);
+        const int compared = compare_sets(a, o, s.sets[0], s.sets[1], true, s.stopped);
         code = code == EXIT_DONE ? compared : code;
     }
     sessions_close(&s);

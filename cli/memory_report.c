@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "table.h"
 #include "term.h"
@@ -133,21 +134,57 @@ static void print_rows(const memory_report *r)
     table_print(&t, 2, true);
 }
 
-static void print_programs(const tern_memory *m)
+static int by_arena(const void *a, const void *b)
 {
-    tern_memory_plan p;
+    const tern_memory_plan *x = a, *y = b;
+    if (x->arena_bytes != y->arena_bytes)
+        return x->arena_bytes < y->arena_bytes ? 1 : -1;
+    if (x->runs != y->runs)
+        return x->runs < y->runs ? 1 : -1;
+    return x->program < y->program ? -1 : x->program > y->program;
+}
+
+static void print_program(const tern_memory_plan *p)
+{
     char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
     text t = {0};
-    for (int i = 0; i < 8 && tern_memory_get_plan(m, i, &p) == TERN_OK; i++) {
-        if (i == 0)
-            print_title("programs", "");
-        printf("  program %u ran %" PRIu64 " time%s: arena %s, most in use %s", p.program, p.runs,
-               p.runs == 1 ? "" : "s", format_bytes(a, p.arena_bytes), format_bytes(b, p.live_bytes));
-        if (p.peak_step != UINT32_MAX)
-            printf(" at step %u %s", p.peak_step, safe(&t, p.peak_op));
-        printf("; %s without reuse\n", format_bytes(c, p.naive_bytes));
-    }
+    printf("  program %u ran %" PRIu64 " time%s: arena %s, most in use %s", p->program, p->runs,
+           p->runs == 1 ? "" : "s", format_bytes(a, p->arena_bytes), format_bytes(b, p->live_bytes));
+    if (p->peak_step != UINT32_MAX)
+        printf(" at step %u %s", p->peak_step, safe(&t, p->peak_op));
+    printf("; %s without reuse\n", format_bytes(c, p->naive_bytes));
     text_free(&t);
+}
+
+/* The largest arenas first; most programs make one constant or one result, and have none. */
+static void print_programs(const tern_memory *m)
+{
+    enum { MOST = 8 };
+    tern_memory_plan p, *with = NULL;
+    int n = 0, without = 0;
+    while (tern_memory_get_plan(m, n + without, &p) == TERN_OK) {
+        if (p.arena_bytes == 0) {
+            without++;
+            continue;
+        }
+        with = grab_more(with, (size_t)n + 1, sizeof *with);
+        with[n++] = p;
+    }
+    if (n + without > 0)
+        print_title("programs", "");
+    if (n > 1)
+        qsort(with, (size_t)n, sizeof *with, by_arena);
+    for (int i = 0; i < n && i < MOST; i++)
+        print_program(&with[i]);
+    if (n > MOST) {
+        char bytes[NUMBER_TEXT];
+        printf("  and %d more, with arenas of %s at most\n", n - MOST,
+               format_bytes(bytes, with[MOST].arena_bytes));
+    }
+    if (without > 0)
+        printf("  %s%d program%s without an arena: only results\n", n > 0 ? "and " : "", without,
+               without == 1 ? "" : "s");
+    free(with);
 }
 
 static void print_copies(const tern_memory *m)

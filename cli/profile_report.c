@@ -23,10 +23,11 @@ static void print_head(const tern_profile_info *info)
     text line = {0};
     text_add_safe(&line, info->title);
     printf("%sprofile%s: %s\n", on(STYLE_TITLE), off(STYLE_TITLE), text_string(&line));
-    printf("in %s by the clock: %d thread%s worked %s and waited %s for each other;\n%" PRIu64
-           " events, %" PRIu64 " lost\n",
-           format_time(wall, info->wall_ns), info->threads, info->threads == 1 ? "" : "s",
-           format_time(work, info->work_ns), format_time(wait, info->wait_ns), info->events, info->lost);
+    printf("in %s by the clock: %d thread%s worked %s", format_time(wall, info->wall_ns), info->threads,
+           info->threads == 1 ? "" : "s", format_time(work, info->work_ns));
+    if (info->threads > 1 || info->wait_ns > 0)
+        printf(" and waited %s for each other", format_time(wait, info->wait_ns));
+    printf(";\n%" PRIu64 " events, %" PRIu64 " lost\n", info->events, info->lost);
     if (info->lost)
         printf("the oldest events were lost: numbers are too small; --events takes more\n");
     text_free(&line);
@@ -149,6 +150,15 @@ static void print_compiling(const tern_profile *p)
             100 * (double)info.compile_ns / all);
 }
 
+/* Threads that wait for one whose core another program has are no fault of the work or its split. */
+static void print_class(const profile_report *r, tern_bottleneck b)
+{
+    if (b == TERN_BOTTLENECK_IMBALANCE && r->disturbed[0])
+        printf("held back by other programs or by %s (%s)", tern_bottleneck_name(b), r->disturbed);
+    else
+        printf("%s", tern_bottleneck_name(b));
+}
+
 static void print_hot_spots(const profile_report *r)
 {
     static const table_column columns[] = {
@@ -181,8 +191,9 @@ static void print_hot_spots(const profile_report *r)
         if (tern_profile_get_hot_spot(r->profile, r->by, i, r->limits, &h) == TERN_OK) {
             text name = {0};
             add_what(&name, r, &h.row);
-            printf("  %s%s%s is %s: %s\n", on(STYLE_NAME), text_string(&name), off(STYLE_NAME),
-                   tern_bottleneck_name(h.bottleneck), h.evidence);
+            printf("  %s%s%s is ", on(STYLE_NAME), text_string(&name), off(STYLE_NAME));
+            print_class(r, h.bottleneck);
+            printf(": %s\n", h.evidence);
             text_free(&name);
         }
 }

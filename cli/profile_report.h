@@ -12,6 +12,8 @@ typedef struct profile_report {
     tern_profile_by by;
     const char *by_name;
     int top; /* rows that are shown */
+    const char *
+        disturbed; /* what other programs had of the machine, "others computed on 1.9 of 2 cores"; "": nothing */
 } profile_report;
 
 void profile_print(const profile_report *r);

@@ -14,7 +14,7 @@
 #include "train.h"
 
 enum { SMOOTH = 50 }; /* steps over which the loss that is shown is a mean */
-#define A_MINUTE UINT64_C(60000000000)
+#define LOG_NS UINT64_C(10000000000)
 
 /* ---- words --------------------------------------------------------------------------------------------------------- */
 
@@ -217,14 +217,15 @@ static int one_step(train_run *r, double *norm)
     return train_log_step(r, &result, rate, tokens_per_second(r->info.tokens, clock_ns() - begun));
 }
 
-/* A line that is drawn over on a terminal; elsewhere one that stays, once a minute if nothing else was said. */
+/* A line that is drawn over on a terminal; in a log one that stays, now and then if nothing else was said. */
 static void show_progress(train_run *r, double norm)
 {
     text line = {0};
     text_addf(&line, "step %" PRId64 " of %" PRId64 ": ", r->progress.step, r->config.schedule.steps);
     add_state(&line, r, norm);
     progress_line(text_string(&line));
-    if (isatty(STDERR_FILENO) != 1 && clock_ns() - r->said_ns > A_MINUTE)
+    const bool logged = isatty(STDOUT_FILENO) != 1 || isatty(STDERR_FILENO) != 1;
+    if (logged && clock_ns() - r->said_ns > LOG_NS)
         say(r, text_string(&line));
     text_free(&line);
 }

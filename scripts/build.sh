@@ -25,20 +25,25 @@ if [ ! -f "$dir/build.ninja" ]; then
     echo "Configuring $dir"
     cmake --preset "$preset" --log-level=NOTICE >/dev/null || give_up "configuring $dir failed"
 fi
-# Ninja's progress is one changing line on a terminal; in a log it would be a line per file.
-quiet=""
-[ -t 1 ] || quiet=--quiet
 echo "Building $dir"
-# A log that stands still looks like a build that does: one line a minute.
-if [ -n "$quiet" ]; then
-    (
-        minutes=0
-        while sleep 60; do
-            minutes=$((minutes + 1))
-            echo "Building $dir: $minutes min"
-        done
-    ) &
-    heartbeat=$!
-    trap 'kill "$heartbeat" 2>/dev/null || :' EXIT
+if [ -t 1 ]; then
+    cmake --build "$dir" --target "${@:-all}" || give_up "building $dir failed"
+    exit
 fi
-cmake --build "$dir" --target "${@:-all}" -- $quiet || give_up "building $dir failed"
+
+# Ninja's progress is one changing line on a terminal; in a log it would be a line per file, and none at all would look like a build that
+# stands still: a line a minute. All else that it says, warnings and errors, is passed on.
+now_and_then()
+{
+    local line said=$SECONDS
+    while IFS= read -r line; do
+        if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\  ]]; then
+            [ $((SECONDS - said)) -ge "${TERN_BUILD_LOG_SECONDS:-60}" ] || continue
+            said=$SECONDS
+            echo "Building $dir: ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} files"
+        elif [[ $line != "-- "* && $line != "ninja: no work to do." ]]; then
+            printf '%s\n' "$line"
+        fi
+    done
+}
+NINJA_STATUS='[%f/%t] ' cmake --build "$dir" --target "${@:-all}" 2>&1 | now_and_then || give_up "building $dir failed"

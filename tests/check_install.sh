@@ -44,12 +44,19 @@ for file in $("$prefix/bin/tern" help graph run | grep -o '\(docs\|examples\)/[a
 done
 check "an installed example" sh -c "cd '$documents' && '$prefix/bin/tern' graph run examples/graphs/bitlinear.tern"
 
-# `make install` closes with the next step; where the copy is not on pkg-config's own way, that is its path.
+# `make install` closes with the next step; where the copy is not on pkg-config's own way, or the shell's, that is its path.
 said=$("$root/scripts/after-install.sh" "$build" 2>&1)
-if [[ $said == "Installed "*" files. Next: export PKG_CONFIG_PATH=$scratch/first/"*/pkgconfig ]]; then
+if [[ $said == "Installed "*" files. Next: export PKG_CONFIG_PATH=$scratch/first/"*"/pkgconfig PATH=$scratch/first/"*'bin:$PATH' ]]; then
     pass
 else
     fail "what make install says" "'$said'"
+fi
+program=$(grep -m 1 '/bin/tern$' "$build/install_manifest.txt")
+said=$(PATH=$PATH:$(dirname "$program") "$root/scripts/after-install.sh" "$build" 2>&1)
+if [[ $said == *" PKG_CONFIG_PATH=$scratch/first/"*/pkgconfig ]]; then
+    pass
+else
+    fail "what make install says to who has it on the path" "'$said'"
 fi
 
 # expect NAME PROGRAM: it prints the sum.

@@ -45,7 +45,7 @@ typedef struct tern_device_info {
     const char *isa;       /* best level in use, under $TERN_CPU */
     const char *isa_limit; /* what keeps levels or features from being used: "$TERN_CPU"; NULL = nothing */
     const char *isa_available; /* all levels of this machine, space-separated */
-    const char *features;      /* what it has besides its levels, space-separated: "avx512vbmi" */
+    const char *features;      /* in use besides the level, space-separated: "avx512vbmi" */
     const char *kernels;       /* those that were chosen for it among several, space-separated */
     int cores_online, cores_usable;
     const char *cores_reason;              /* what limits the usable cores */

@@ -31,12 +31,17 @@ static const struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static tern__cpu_info detected;
 
+bool tern__feature_is_isa(tern__feature feature)
+{
+    return (unsigned)feature < TERN__FEATURE_COUNT && features[feature].base != TERN__ISA_BASELINE;
+}
+
 /* Of a processor's features those that are instruction sets, on top of the levels of `mask`. */
 static uint32_t feature_bits(const tern__cpu_info *cpu, uint32_t mask)
 {
     uint32_t bits = 0;
     for (int f = TERN__FEATURE_NONE + 1; f < TERN__FEATURE_COUNT; f++)
-        if (features[f].base != TERN__ISA_BASELINE && tern__cpu_has(cpu, (tern__feature)f) &&
+        if (tern__feature_is_isa((tern__feature)f) && tern__cpu_has(cpu, (tern__feature)f) &&
             (mask >> features[f].base & 1) != 0)
             bits |= TERN__ISA_FEATURE_BIT(f);
     return bits;
@@ -108,7 +113,7 @@ tern_status tern__isa_parse(const char *name, tern__isa *out)
 static tern__feature find_feature(const char *name, size_t length)
 {
     for (int f = TERN__FEATURE_NONE + 1; f < TERN__FEATURE_COUNT; f++)
-        if (features[f].base != TERN__ISA_BASELINE && strlen(features[f].name) == length &&
+        if (tern__feature_is_isa((tern__feature)f) && strlen(features[f].name) == length &&
             strncasecmp(name, features[f].name, length) == 0)
             return (tern__feature)f;
     return TERN__FEATURE_COUNT;
@@ -119,7 +124,7 @@ static tern_status no_feature(const char *name, size_t length)
     char all[128] = "";
     size_t used = 0;
     for (int f = TERN__FEATURE_NONE + 1; f < TERN__FEATURE_COUNT && used < sizeof all; f++)
-        if (features[f].base != TERN__ISA_BASELINE)
+        if (tern__feature_is_isa((tern__feature)f))
             used +=
                 (size_t)snprintf(all + used, sizeof all - used, "%s-%s", used ? ", " : "", features[f].name);
     return tern__fail(TERN_NOT_FOUND, "cpu feature \"%.*s\" cannot be taken away; there are %s",

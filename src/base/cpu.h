@@ -77,6 +77,9 @@ const tern__cpu_info *tern__cpu(void);
 const char *tern__isa_name(tern__isa isa);
 const char *tern__feature_name(tern__feature feature); /* "" for none */
 
+/* Is it a set of instructions, which can be taken away, and not a trait of the processor? */
+bool tern__feature_is_isa(tern__feature feature);
+
 /* Is the feature there (none always is)? */
 static inline bool tern__cpu_has(const tern__cpu_info *cpu, tern__feature feature)
 {

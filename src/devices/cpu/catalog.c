@@ -160,10 +160,12 @@ static void write_common(void)
     }
 }
 
-static void write_features(tern__isa_cap cap, char *to, size_t room)
+/* Instructions whose level is above the cap are as good as absent. */
+static void write_features(uint32_t mask, char *to, size_t room)
 {
     for (int f = TERN__FEATURE_NONE + 1; f < TERN__FEATURE_COUNT; f++)
-        if (tern__cpu_has(tern__cpu(), (tern__feature)f) && !(cap.without & TERN__ISA_FEATURE_BIT(f)))
+        if (tern__feature_is_isa((tern__feature)f) ? (mask & TERN__ISA_FEATURE_BIT(f)) != 0
+                                                   : tern__cpu_has(tern__cpu(), (tern__feature)f))
             add(to, room, "%s%s", to[0] ? " " : "", tern__feature_name((tern__feature)f));
 }
 
@@ -176,7 +178,7 @@ static const cap_texts *texts_of(limits l)
         write_common();
     if (!t->written) {
         snprintf(t->above, SHORT, "above the cap, %s", tern__isa_cap_name(l.cap, cap_name));
-        write_features(l.cap, t->features, sizeof t->features);
+        write_features(l.mask, t->features, sizeof t->features);
         for (int group = 0; group < GROUPS; group++) {
             char room[SHORT];
             rival best;

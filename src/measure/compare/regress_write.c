@@ -117,7 +117,7 @@ static void add_times(tern__strbuf *to, const tern_regress_report *p, const tern
     else if (isnan(row->noise_floor))
         tern__strbuf_add(to, "; what sessions differ by is unavailable: the baseline has one");
     else {
-        tern__strbuf_addf(to, "; %d sessions differ by up to ", row->runs);
+        tern__strbuf_addf(to, "; %d sessions differ by %s", row->runs, row->noise_floor > 10 ? "" : "up to ");
         tern__regress_add_floor(to, row->noise_floor);
     }
     tern__strbuf_addf(to, "; p = %.2g", c->p);

@@ -158,7 +158,7 @@ enum { TERN__WORD = 48 };
 const char *tern__say_us(char buffer[TERN__WORD], double us);
 const char *tern__say_bytes(char buffer[TERN__WORD], double bytes);
 const char *tern__say_share(char buffer[TERN__WORD], double share);
-/* "113 GFLOPS", "21.4 GB/s" or "". */
+/* "113 GFLOPS", "740 GOPS", "21.4 GB/s" or "". */
 const char *tern__say_rate(char buffer[TERN__WORD], const tern_result *row);
 
 /* "t2 n=1, i8[1,2560] t2[640,2560], 2 threads" */

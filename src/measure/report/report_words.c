@@ -41,7 +41,7 @@ const char *tern__say_rate(char buffer[TERN__WORD], const tern_result *row)
                  rate >= 100  ? 0
                  : rate >= 10 ? 1
                               : 2,
-                 rate, flops ? "GFLOPS" : "GB/s");
+                 rate, tern__result_rate_unit(row));
     return buffer;
 }
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tern/profile.h>
+
 #include "base/json_text.h"
 #include "measure/results/json_members.h"
 #include "measure/compare/regress.h"
@@ -206,7 +208,9 @@ static void tell_profile(const tern_report *r, telling *t)
                       tern__say_share(word, top->share), tern__say_us(whole, (double)p->info.work_ns * 1e-3));
     if (isfinite(top->limit_share))
         tern__strbuf_addf(&s, ", at %s of the limit", tern__say_share(word, top->limit_share));
-    tern__strbuf_addf(&s, " (%s).", top->bottleneck);
+    if (top->bottleneck[0] && strcmp(top->bottleneck, tern_bottleneck_name(TERN_BOTTLENECK_UNKNOWN)) != 0)
+        tern__strbuf_addf(&s, " (%s)", top->bottleneck);
+    tern__strbuf_add(&s, ".");
     for (int i = 0; i < p->n_ops; i++)
         saving += isfinite(p->ops[i].saving_ns) ? p->ops[i].saving_ns : 0;
     if (saving > 0 && p->info.work_ns > 0)

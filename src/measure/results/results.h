@@ -101,6 +101,9 @@ void tern__result_add_name(tern__strbuf *to, const tern_result *row);
 /* The first of the load averages among the conditions; NaN: unknown. */
 double tern__results_load(const tern_results *results);
 
+/* "GFLOPS", "GOPS" of integers, "GB/s": of `gflops`, or else of `gbytes_s`. */
+const char *tern__result_rate_unit(const tern_result *row);
+
 /* Of a test of a model, by its name and its median; NaN for other rows (model_results.c). */
 double tern__result_tokens_s(const tern_result *row);
 

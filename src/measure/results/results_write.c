@@ -318,12 +318,19 @@ static void write_action_smaller(tern__strbuf *to, const tern_results *r)
     tern__strbuf_add(to, "\n]");
 }
 
+const char *tern__result_rate_unit(const tern_result *row)
+{
+    if (!isfinite(row->gflops))
+        return "GB/s";
+    return row->limit_kind && strcmp(row->limit_kind, "int8_dot") == 0 ? "GOPS" : "GFLOPS";
+}
+
 /* What the row has done in a second; NaN: it is not counted. */
 static double rate_of(const tern_result *row, const char **unit)
 {
     const double tokens = tern__result_tokens_s(row);
     const bool flops = isfinite(row->gflops);
-    *unit = isfinite(tokens) ? "tokens/s" : flops ? "GFLOPS" : "GB/s";
+    *unit = isfinite(tokens) ? "tokens/s" : tern__result_rate_unit(row);
     return !(row->median_us > 0) ? NAN : isfinite(tokens) ? tokens : flops ? row->gflops : row->gbytes_s;
 }
 

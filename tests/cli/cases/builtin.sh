@@ -12,3 +12,5 @@ status tern bench model -o results
 tern bench model -r 1 -t 1 --json 2>/dev/null | json 'len(j), [r["avg_ts"] > 0 for r in j]'
 for i in 1 2 3 4 5 6 7 8; do printf 'First Citizen:\nBefore we proceed any further, hear me speak %d times.\n' $i; done >text
 tern perplexity -f text -c 64 2>/dev/null | grep -c "Final estimate"
+# Who asks for nothing gets all that there is room for; that is no fault.
+tern run --temp 0 2>&1 >/dev/null </dev/null

@@ -11,3 +11,7 @@ echo '{"chat_template": "{{ bos_token }}[INST] [/INST]"}' >folder/tokenizer_conf
 rm folder/chat_template.jinja
 status tern chat -m folder </dev/null
 status tern tokenize -m folder --chat auto -p hi
+# Templates that the vocabulary has the tokens of are named.
+status tern chat -m a.gguf </dev/null
+status tern chat -m a.gguf --chat-template bitnet </dev/null
+printf 'hi\n' | status tern chat -m a.gguf --chat-template llama-2 -n 4 --temp 0 2>/dev/null | tail -n 1

@@ -69,3 +69,19 @@ status tern compare a.json
 status tern compare a.json b.json --rounds 3
 status tern compare a.json b.json --budget 3
 status tern compare --program ./other
+# Of two sessions that differ wildly the digits of the noise mean nothing.
+results wild_a.json 1 80
+results wild_b.json 1.3 90
+tern compare wild_a.json wild_b.json | grep -oE 'noise is .* %' | sort -u
+# Stopped, it says how many sessions could tell something, and not that it should have been asked for them.
+cat >stopping <<'END'
+#!/bin/sh
+echo call >>calls
+[ $(wc -l <calls) -lt 4 ] || kill -TERM $(cat pid)
+cat one.json
+END
+results one.json 1
+printf '#!/bin/sh\ncat one.json\n' >program_one
+chmod +x stopping program_one
+sh -c 'echo $$ >pid; exec tern compare --program ./stopping ./program_one --rounds 12' 2>&1 >/dev/null | grep -v '^tern: compare: warning'
+echo "exit status ${PIPESTATUS[0]}"

@@ -10,3 +10,5 @@ TERN_CPU=-avxvnni,-avx512vbmi tern devices --json | json '[f for f in (j[0].get(
 tern devices --json | json '"avx512vbmi" in (j[0].get("features") or "")' | grep -q True && vbmi=-avx512vbmi
 [ -z "${vbmi:-}" ] || [ "$(TERN_CPU=$vbmi tern devices --json | json 'j[0]["isa_limit"]')" = '$TERN_CPU' ] || echo "a feature that is taken away is not told"
 status env TERN_CPU=avx2,-sse tern devices 2>&1
+# Of a capped level those are told that are in use, and traits of the processor as ever.
+TERN_CPU=avx2 tern devices --json | json '"avx512vbmi" in (j[0].get("features") or ""), [k for k in j[0]["kernels"].split() if "512" in k]'

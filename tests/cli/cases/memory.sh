@@ -25,13 +25,16 @@ json 'j["pressure"]["level"] in ("none", "moderate", "critical", "unknown"), [s[
 grep -q . said && echo "what the command says is on stderr"
 tern memory --json --events 16 -- graph run mlp.tern --made-up 2>/dev/null |
     json 'j["events"], j["lost"] > 0, j["start_bytes"] + j["allocated_bytes"] - j["freed_bytes"] == j["end_bytes"]'
+# Of the programs that a model takes those with arenas are told, the largest first, and how many have none.
+tern synth --shape small --layers 2 loaded.gguf >/dev/null
+tern memory -- run -m loaded.gguf -p "Once upon" -n 3 2>/dev/null | sed -n '/^programs/,/^$/p' | grep . |
+    sed -E 's/program [0-9]+ ran ([0-9]+)/program P ran \1/; s/arena [1-9].*/arena SIZE/; s/and [0-9]+ /and N /'
 tern memory --format timeline -o picture.svg -- list passes >passes && cmp passes <(tern list passes) && head -c 4 picture.svg && echo
 tern memory --format svg -o flame.svg -- graph run mlp.tern --made-up >/dev/null && grep -c "data-of=\"memory\"" flame.svg
 cat picture.svg flame.svg | grep -c 'var(' # viewers that know no variables would draw all of it black
 tern memory --format collapsed -o stacks -- graph run mlp.tern --made-up >/dev/null && grep -qE '^all;eval;compile;.* [0-9]+$' stacks && echo stacks
 tern memory --by site -o report -- graph run mlp.tern --made-up >/dev/null && grep '^memory by' report
 # Whoever reads weights for a pass is in that pass, on whichever thread.
-tern synth --shape small --layers 2 loaded.gguf >/dev/null
 tern memory --json -- run -m loaded.gguf -p "Once upon" -n 2 --threads 2 2>/dev/null >record
 json '{j["frames"][f["parent"]]["name"] if f["parent"] >= 0 else "none" for f in j["frames"] if f["name"].startswith("loading.c") and "scratch" in f["name"]}' <record
 # Scratch for reading is kept from weight to weight: a block for each thread, however many weights there are.

@@ -48,3 +48,5 @@ for by in part step op; do
         awk -v by=$by '{ sum += $1; n++ } END { print by, n, (sum > 99 && sum < 101 ? "all of it" : "sum " sum) }'
     grep -oE '^  outside of [a-z ]+: .*\(.* [0-9.]+ .?s' report | sed -E 's/: .*/: what it was/'
 done
+# One thread waits for nobody.
+tern profile --no-limits -- graph run mlp.tern --made-up --threads 1 | sed -nE 's/.*: (1 thread worked) [0-9.]+ [a-zµ]+(.*)$/\1 TIME\2/p'

@@ -24,7 +24,7 @@ regress --from slow5.json --threshold 3
 regress --from slow5.json --threshold 3 --critical 4
 regress --from slow20.json --threshold 30
 echo "# JSON and HTML"
-tern regress --baseline main --from slow20.json --output-format json --no-record |
+tern regress --baseline main --from slow20.json --json --no-record |
     json 'j["state"], j["counts"]["regression"], [(r["state"], r["memory"], r["accuracy"], round(r["ratio"], 2), r["base_sessions"]) for r in j["rows"]]'
 tern regress --baseline main --from slow20.json --output-format html -o page.html --no-record
 "$TERN_PYTHON" -c 'from html.parser import HTMLParser
@@ -122,3 +122,8 @@ echo "# another machine"
 sed 's/"here"/"there"/' same.json >there.json
 regress --from there.json
 regress --from there.json --any-host
+echo "# sessions that differ wildly"
+results wild.json 1 80
+tern baseline create wild --from wild.json
+results later.json 2
+tern regress --baseline wild --from later.json --no-record | tr -s '\n ' '  ' | grep -oE '[0-9]+ sessions differ by [^;]*' | sort -u

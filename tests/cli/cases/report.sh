@@ -6,7 +6,7 @@ echo "# some sections, and what they lack"
 tern report results.json --section roofline --section summary --note "Why: a <test>."
 tern report profile.json --section performance --section machine --section history --title "Another"
 echo "# JSON"
-tern report results.json profile.json --against old.json --format json >report.json
+tern report results.json profile.json --against old.json --json >report.json
 json 'j["format"], list(j["sections"]), [len(r["rows"]) for r in (j["sections"]["performance"], j["sections"]["comparison"])]' <report.json
 json '[(s["name"], s["kind"], s["data"].get("format")) for s in j["sections"]["data"]["sources"]]' <report.json
 json 'j["sections"]["regressions"]["counts"], [(r["benchmark"][:20], round(r["ratio"], 2)) for r in j["sections"]["comparison"]["rows"] if r["ratio"]]' <report.json
@@ -57,6 +57,10 @@ status tern report results.json -o no/where.html
 sed 's/0123456789abcdef/another/' old.json >there.json
 status tern report results.json --against there.json
 tern report results.json --against there.json --any-host --section regressions | tail -n 1
+status tern report results.json --json --format html
+# Where it is not known what holds the first hot spot back, nothing is said of it.
+json '__import__("json").dump(dict(j, ops=[dict(j["ops"][0], bottleneck="unknown")]), open("unknown.json", "w"))' <profile.json >/dev/null
+tern report unknown.json --section summary | grep 'most time'
 # Hot spots that a page leaves out are summed up, so that shares are of something.
 json '__import__("json").dump(dict(j, ops=[dict(j["ops"][0], share=0.05, limit_share=None) for _ in range(20)]), open("many.json", "w"))' <profile.json >/dev/null
 tern report many.json --format html | grep -oE '<p>The first 12[^<]*'

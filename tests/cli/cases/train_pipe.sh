@@ -16,3 +16,11 @@ tern train --data text.txt -o out --resume --minutes 0.0001 2>&1 | grep -o 'goin
 echo "--- a rate that grows"
 echo '{"schedule": {"rate": 0.00005}}' >rising.json
 tern train --data text.txt --config rising.json -o out2 --explain --json 2>&1 >/dev/null | called_tern
+echo "--- in a log, a line now and then"
+sed 's/"validation": 5/"validation": 0/' tiny.json >silent.json
+tern train --data text.txt --config silent.json -o out3 >log 2>&1 &
+for i in $(seq 600); do [ -s out3/log.jsonl ] && break; sleep 0.1; done
+kill -STOP $!; sleep 11; kill -CONT $!
+for i in $(seq 100); do grep -q '^step [0-9]* of 1000000: loss' log && break; sleep 0.1; done
+kill -TERM $!; wait $!
+grep -m 1 '^step [0-9]* of 1000000: loss' log | grep -o ' of 1000000: loss'

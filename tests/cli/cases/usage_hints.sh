@@ -24,3 +24,7 @@ npy '<f8' '(32, 64)' '' >x.npy
 head -c 16384 /dev/zero >>x.npy
 status tern tune $GRAPHS/mlp.tern -i x=x.npy
 status tern graph run $GRAPHS/mlp.tern -i x=x.npy
+# Options of the command that is profiled.
+status tern profile run -n 10
+status tern memory --top 3 graph run $GRAPHS/mlp.tern --made-up
+status tern profile --colour
