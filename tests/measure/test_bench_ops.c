@@ -320,9 +320,14 @@ TEST(cases_are_chosen_by_type_size_layout_and_device)
     c = choose((tern_bench_options){.size = "6912"}, "6912", NULL);
     CHECK(c.n > 4 && c.other == 0);
     CHECK_EQ(choose((tern_bench_options){.size = "691"}, NULL, NULL).n, 0);
-    const chosen strided = choose((tern_bench_options){.layout = "strided"}, "strided", NULL),
-                 others = choose((tern_bench_options){.layout = "contiguous"}, NULL, "strided");
-    CHECK(strided.n >= 6 && strided.other == 0 && others.other == 0 && strided.n + others.n == all);
+    /* Their names say so: rows that lie apart, and operands that lie transposed. */
+    const tern_bench_options in_steps = {.layout = "strided"}, packed = {.layout = "contiguous"};
+    const chosen strided = choose(in_steps, "strided", NULL),
+                 transposed = choose(in_steps, "transposed", NULL);
+    CHECK(strided.n >= 6 && transposed.other >= 6 && strided.other >= 3);
+    CHECK_EQ(strided.other + transposed.other, strided.n);
+    CHECK_EQ(choose(packed, NULL, "strided").other + choose(packed, NULL, "transposed").other, 0);
+    CHECK_EQ(strided.n + choose(packed, NULL, NULL).n, all);
     CHECK_EQ(choose((tern_bench_options){.device = "cpu"}, NULL, NULL).n, all);
     c = choose((tern_bench_options){.family = "matmul", .dtype = "f32", .size = "1024", .layout = "strided"},
                "f32[1024,1024]", NULL);
@@ -366,7 +371,7 @@ TEST(devices_have_all_cells)
     static const struct {
         const char *suite, *family;
         int cases;
-    } parts[] = {{"ops", "rows", 9}, {"graph", "bitlinear", 4}};
+    } parts[] = {{"ops", "rows", 10}, {"graph", "bitlinear", 4}};
     tern_device_info info;
     for (int d = 1; tern_catalog_device(d, &info) == TERN_OK; d++)
         for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
