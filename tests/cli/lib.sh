@@ -60,12 +60,12 @@ hide_memory()
            -e 's/, up to [0-9]+ of them scratch for a kernel//'
 }
 
-# json EXPRESSION: the value of a Python expression over the JSON `j` on stdin, which must be valid.
+# json EXPRESSION: the value of a Python expression over the JSON `j` on stdin, which must be valid; `cases` is that in $CASES.
 json()
 {
     command -v "$TERN_PYTHON" >/dev/null || skip "python3 is not installed"
-    "$TERN_PYTHON" -c 'import json, sys
-j = json.load(sys.stdin)
+    "$TERN_PYTHON" -c 'import json, os, sys
+j, cases = json.load(sys.stdin), json.loads(os.environ.get("CASES", "[]"))
 print(eval(sys.argv[1]))' "$1"
 }
 
