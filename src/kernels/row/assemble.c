@@ -272,38 +272,11 @@ static int64_t round_32(int64_t n)
 /* Half of a usual L1 for slots; the rest is for what streams through. */
 enum { SLOT_BYTES = 24 << 10 };
 
-/* Of all slots of the rows in a pipeline. */
-enum { PIPELINE_BYTES = 40 << 10 };
-
 static int64_t tile_for(int n_slots, int64_t wanted, int64_t least, int64_t most)
 {
     int64_t tile = wanted ? round_32(wanted) : SLOT_BYTES / 4 / (n_slots ? n_slots : 1) / 32 * 32;
     tile = tile < least && !wanted ? least : tile;
     return tile > most ? most : tile;
-}
-
-static tern_status lay_out(tern__row_program *p, const tern__row_builder *b, tern__row_value *values)
-{
-    int last[TERN__ROW_MAX_INSTRS];
-    int64_t row = round_32(row_size(&p->domain));
-    memset(last, 0xff, sizeof last);
-    find_lives(p, b, last, values);
-    for (int v = 0; v < p->n_values; v++)
-        values[v].last = (int16_t)last[v];
-    give_slots(p, last, values, false);
-    if (!p->reduces) {
-        p->tile = tile_for(p->n_slots, b->tile, 256, TERN__ROW_CHUNK);
-        if (p->tile > p->table->strip) /* strips do not end with the tile else */
-            p->tile -= p->tile % p->table->strip;
-        return TERN_OK;
-    }
-    p->tile = tile_for(p->n_slots, b->tile, TERN__ROW_TILE, row ? row : 32);
-    if (p->tile >= row)
-        return TERN_OK;
-    p->n_slots = p->n_long = p->n_single = 0;
-    give_slots(p, last, values, true);
-    p->row = p->n_long ? row : 0;
-    return p->n_long && row > TERN__ROW_LONGEST ? TERN_UNSUPPORTED : TERN_OK;
 }
 
 /* Which instructions run once per row; and stages: a phase that has others, and those behind it that have none. */
@@ -356,18 +329,67 @@ static bool needs_rows(const tern__row_builder *b)
     return b->n_registers > 0;
 }
 
-bool tern__row_is_short(const tern__row_program *p)
+/* ---- rows in a pipeline ---- */
+
+/* For the slots of all rows in a pipeline. Its loops walk them in ascending order, so that the second cache is near enough; what one
+ * stage has in common with the next is worth more than the first. */
+static int64_t pipeline_bytes(void)
 {
-    return p->reduces && row_size(&p->domain) < p->table->strip && row_size(&p->domain) <= p->tile;
+    const int64_t l2 = tern__cpu()->l2_bytes, half = (l2 > 0 ? l2 : 512 << 10) / 2;
+    return half < TERN__ROW_LENT / 2 ? half : TERN__ROW_LENT / 2;
 }
 
-static int pipeline_frames(const tern__row_program *p, size_t slots)
+static int pipeline_frames(const tern__row_program *p, int64_t slots)
 {
     const int frames = (p->n_stages - 1) * TERN__ROW_STAGE_STEPS + 1;
     return p->n_stages <= TERN__ROW_MAX_STAGES && p->work > 1 && row_size(&p->domain) <= p->tile &&
-                   slots * (size_t)frames <= PIPELINE_BYTES
+                   slots * frames <= pipeline_bytes()
                ? frames
                : 1;
+}
+
+static int64_t slot_bytes(const tern__row_program *p)
+{
+    return (p->n_slots * p->tile + p->n_long * p->row) * 4;
+}
+
+/* A tile for rows that are reduced: a whole row where a pipeline takes it, else as much of one as fits the first cache. */
+static void choose_tile(tern__row_program *p, const tern__row_builder *b, int64_t row)
+{
+    const int64_t most = row ? row : 32;
+    p->tile = b->tile ? 0 : most;
+    if (p->n_stages > 1 && pipeline_frames(p, slot_bytes(p)) > 1)
+        return;
+    p->tile = tile_for(p->n_slots, b->tile, TERN__ROW_TILE, most);
+}
+
+static tern_status lay_out(tern__row_program *p, const tern__row_builder *b, tern__row_value *values)
+{
+    int last[TERN__ROW_MAX_INSTRS];
+    int64_t row = round_32(row_size(&p->domain));
+    memset(last, 0xff, sizeof last);
+    find_lives(p, b, last, values);
+    for (int v = 0; v < p->n_values; v++)
+        values[v].last = (int16_t)last[v];
+    give_slots(p, last, values, false);
+    if (!p->reduces) {
+        p->tile = tile_for(p->n_slots, b->tile, 256, TERN__ROW_CHUNK);
+        if (p->tile > p->table->strip) /* strips do not end with the tile else */
+            p->tile -= p->tile % p->table->strip;
+        return TERN_OK;
+    }
+    choose_tile(p, b, row);
+    if (p->tile >= row)
+        return TERN_OK;
+    p->n_slots = p->n_long = p->n_single = 0;
+    give_slots(p, last, values, true);
+    p->row = p->n_long ? row : 0;
+    return p->n_long && row > TERN__ROW_LONGEST ? TERN_UNSUPPORTED : TERN_OK;
+}
+
+bool tern__row_is_short(const tern__row_program *p)
+{
+    return p->reduces && row_size(&p->domain) < p->table->strip && row_size(&p->domain) <= p->tile;
 }
 
 /* ---- how memory is walked ---- */
@@ -445,12 +467,12 @@ tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table
                              .reduces = needs_rows(b)};
     memcpy(values, b->values, m * sizeof *values);
     sort_by_phase(b, p, instrs, ends);
-    TERN_TRY(lay_out(p, b, values));
-    mark_once(p, instrs);
     int64_t numel = tern__type_numel(&p->domain);
     p->work = p->reduces ? rows_of(&p->domain) : (numel + TERN__ROW_CHUNK - 1) / TERN__ROW_CHUNK;
-    size_t slots = (size_t)(p->n_slots * p->tile + p->n_long * p->row) * 4;
-    p->frame_bytes = tern__row_frame_bytes(p) + (slots + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
+    mark_once(p, instrs);
+    TERN_TRY(lay_out(p, b, values));
+    const int64_t slots = slot_bytes(p);
+    p->frame_bytes = tern__row_frame_bytes(p) + ((size_t)slots + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
     const int most = b->places ? b->places : reads_one_stream() ? 1 : TERN__ROW_MAX_PLACES;
     p->n_places = !p->reduces || takes_turns(p) ? places(p, most) : 1;
     p->n_frames = p->n_places > 1 || !p->reduces ? p->n_places : pipeline_frames(p, slots);

@@ -76,11 +76,22 @@ static inline vf exp2_minus_1(vf r)
     return v_fma_once(r, v_splat(0x1.62e43p-1f), r * r * q);
 }
 
+/* e^x in halves of about as many steps: what the second waits for, and the second. */
+static inline void exp_begin(vf x, vf *n, vf *r)
+{
+    exp_reduce(v_min(v_splat(89), v_max(v_splat(-104), x)), n, r);
+}
+
+static inline vf exp_end(vf n, vf r)
+{
+    return v_scale(exp_minus_1(r) + 1, n);
+}
+
 static inline vf exp_of(vf x)
 {
     vf n, r;
-    exp_reduce(v_min(v_splat(89), v_max(v_splat(-104), x)), &n, &r);
-    return v_scale(exp_minus_1(r) + 1, n);
+    exp_begin(x, &n, &r);
+    return exp_end(n, r);
 }
 
 static inline vf exp2_of(vf x)

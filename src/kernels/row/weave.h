@@ -23,6 +23,7 @@ typedef struct strand {
     float *to;
     uint8_t *bytes;
     vf one, other; /* what is known once per row */
+    vf whole[WOVEN_VECTORS], rest[WOVEN_VECTORS]; /* of what is computed in halves */
     vd sums[SUM_VECTORS];
     vf best[LANE_VECTORS];
     vm odd;
@@ -152,10 +153,38 @@ STRAND_EXTREME(max, SAME, v_max) STRAND_EXTREME(max_abs, v_abs, v_max)
         reduce##_end(s);                                                    \
     }
 #define LIST(...) {__VA_ARGS__}
-STRAND_KEEP(exp_sum, LIST(copy_cell_get, sub_cell_s1, exp_cell, copy_cell_put, sum_cell_from, end_cell), 1, 1, 4, sum,
-            exp_of(x - s->one))
 STRAND_KEEP(centre, LIST(copy_cell_get, sub_cell_s1, sub_cell_s1, copy_cell_put, sum_squares_cell_from, end_cell), 1, 2, 4,
             sum_squares, x - s->one - s->other)
+
+/* e^x takes the longest chain of all: its second half is of the 32 elements before, and waits for nothing of this step. */
+static const cell_fn exp_sum_cells[] = {copy_cell_get, sub_cell_s1, exp_cell, copy_cell_put, sum_cell_from, end_cell};
+WOVEN_INLINE void exp_sum_open(strand *s, const tern__rowop_cell *c)
+{
+    s->from = run_at(c);
+    s->one = v_splat(*run_at(c + 1));
+    s->to = (float *)(void *)*c[4].at;
+    EACH_VECTOR s->whole[k] = s->rest[k] = ZERO;
+    sum_begin(s, c[4].state);
+}
+WOVEN_INLINE void exp_sum_end_of(strand *s, int64_t i)
+{
+    EACH_VECTOR v_store(s->to + i + k * LANES, exp_end(s->whole[k], s->rest[k]));
+}
+WOVEN_INLINE void exp_sum_step(strand *s, int64_t i)
+{
+    if (i >= WOVEN)
+        exp_sum_end_of(s, i - WOVEN);
+    EACH_VECTOR exp_begin(v_load(s->from + i + k * LANES) - s->one, &s->whole[k], &s->rest[k]);
+    if (i >= DELAY + WOVEN)
+        sum_32(s, s->to + i - WOVEN - DELAY);
+}
+WOVEN_INLINE void exp_sum_close(strand *s, int64_t n)
+{
+    exp_sum_end_of(s, n - WOVEN);
+    for (int64_t i = n > DELAY + WOVEN ? n - WOVEN - DELAY : 0; i < n; i += WOVEN)
+        sum_32(s, s->to + i);
+    sum_end(s);
+}
 
 /* ---- a result that stays, and its largest magnitude ---- */
 
