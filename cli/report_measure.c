@@ -124,7 +124,7 @@ static int add_note(tern_report *report, bool benchmarks, double seconds)
     const char *name = builtin_name();
     snprintf(
         words, sizeof words,
-        "No files were given, so %s%s%s that writes 200 tokens was profiled, and its memory recorded, in "
+        "No files were given, so %s%s%s was profiled while it wrote 200 tokens, and its memory recorded, in "
         "%.0f s: a first look, not a verdict.",
         benchmarks ? "a small set of benchmarks was measured with few samples, and " : "",
         name ? "the built-in model " : "a tiny random model", name ? name : "", ceil(seconds));

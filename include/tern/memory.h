@@ -76,6 +76,7 @@ typedef struct tern_memory_peak {
     uint64_t time_ns; /* since tern_memory_start */
     tern_memory_bytes of;
     const char *op, *where, *tensor; /* of the allocation that made it; NULL: nobody said */
+    const char *category;            /* of `op`, as rows by op name it: "pass", "model", ...; NULL if op is */
     const char *site;                /* "run.c:36 carry_out" */
     uint32_t program, step;          /* 0 and UINT32_MAX: no program ran */
     const char *step_op, *step_where;

@@ -362,9 +362,10 @@ TEST(documents_are_told_apart_and_checked)
     tern_report_free(report);
 }
 
-#define MEMORY(timeline)                                                                                   \
+#define MEMORY(timeline) MEMORY_PEAK("\"op\": \"a\"", timeline)
+#define MEMORY_PEAK(peak, timeline)                                                                        \
     "{\"format\": \"tern-memory\", \"version\": 1, \"title\": \"run\", \"wall_ns\": 100, \"peak\": "       \
-    "{\"bytes\": 2048, \"time_ns\": 50, \"op\": \"a\", "                                                   \
+    "{\"bytes\": 2048, \"time_ns\": 50, " peak ", "                                                        \
     "\"step\": null}, "                                                                                    \
     "\"held_peak\": null, \"timeline\": [" timeline                                                        \
     "], \"ops\": [{\"name\": \"a\", \"category\": \"step\", \"peak_bytes\": 1024}], \"recommendations\": " \
@@ -393,7 +394,10 @@ TEST(memory_is_drawn_from_its_document)
     tern_string_free(text);
     tern_report_free(report);
     report = new_report();
-    CHECK_OK(add(report, MEMORY("")));
+    CHECK_OK(add(report, MEMORY_PEAK("\"op\": \"memory\", \"category\": \"pass\"", "")));
+    text = write(report, TERN_REPORT_TEXT);
+    CHECK(strstr(text, "Memory peaks at 2.00 KiB, while a program is compiled (pass 'memory').") != NULL);
+    tern_string_free(text);
     text = write(report, TERN_REPORT_HTML);
     CHECK(strstr(text, "id=\"fig-memory\"") != NULL && !strstr(text, "nan") && !strstr(text, "inf%"));
     tern_string_free(text);

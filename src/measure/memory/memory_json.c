@@ -44,6 +44,7 @@ static void add_peak(tern__strbuf *s, const char *key, const tern_memory *m, ter
     tern__member_uint(s, "time_ns", p.time_ns, &first);
     add_bytes(s, "of", &p.of, &first);
     tern__member_string(s, "op", p.op, &first);
+    tern__member_string(s, "category", p.category, &first);
     tern__member_string(s, "where", p.where, &first);
     tern__member_string(s, "tensor", p.tensor, &first);
     tern__member_string(s, "site", p.site, &first);

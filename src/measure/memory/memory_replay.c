@@ -285,6 +285,7 @@ static void finish_peak(const tern__memory_story *s, tern_memory_sum sum)
     const tern__memory_frame *f = telling_frame(s->log, e->frame);
     p->site = tern__memory_site_text(e->site);
     p->op = f ? f->what.name : NULL;
+    p->category = f ? f->what.category : NULL;
     p->tensor = f ? f->what.tensor : NULL;
     p->where = place_of(s->log, e->frame);
     const tern_memory_plan *plan = at->run ? find_plan(s->memory, at->run) : NULL;

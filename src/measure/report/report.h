@@ -66,8 +66,8 @@ typedef struct tern__advice {
 /* What `tern memory --json` tells, as far as it is shown. */
 typedef struct tern__memory_document {
     const char *title;
-    const char *peak_op,
-        *peak_where; /* of the step, else of the allocation that made the peak; "": nobody said */
+    /* of the step, else of the allocation that made the peak, whose category is told; "": nobody said */
+    const char *peak_op, *peak_where, *peak_category;
     double wall_ns, peak_bytes, peak_ns, held_peak_bytes, leaked_bytes;
     double leaked_blocks;
     tern__memory_moment *moments;

@@ -230,6 +230,7 @@ static tern_status memory_from(tern__arena *arena, const json_t *root, tern__doc
     TERN_TRY(text_of(arena, root, "title", &m->title));
     TERN_TRY(text_of(arena, by, "op", &m->peak_op));
     TERN_TRY(text_of(arena, by, "where", &m->peak_where));
+    TERN_TRY(text_of(arena, by, "category", &m->peak_category));
     TERN_TRY(moments_from(arena, root, m));
     TERN_TRY(holders_from(arena, root, m));
     TERN_TRY(advice_from(arena, root, m));

@@ -136,8 +136,9 @@ static void tell_limits(const tern_report *r, telling *t)
         tern__say_case(&s, best);
         tern__strbuf_addf(&s, ", at %s; farthest is ", tern__say_share(word, best->limit_share));
         tern__say_case(&s, worst);
-        tern__strbuf_addf(&s, ", at %s: there, at most a factor of %.1f is left to gain.",
-                          tern__say_share(word, worst->limit_share), 1 / fmax(worst->limit_share, 1e-3));
+        tern__strbuf_addf(&s, ", at %s: there, at most a factor of %.*f is left to gain.",
+                          tern__say_share(word, worst->limit_share), worst->limit_share < 0.1 ? 0 : 1,
+                          1 / fmax(worst->limit_share, 1e-3));
     }
     tell(t, &s);
 }
@@ -227,7 +228,9 @@ static void tell_memory(const tern_report *r, telling *t)
     tern__strbuf s = TERN__STRBUF_EMPTY;
     char word[TERN__WORD];
     tern__strbuf_addf(&s, "Memory peaks at %s", tern__say_bytes(word, m->peak_bytes));
-    if (m->peak_op[0])
+    if (strcmp(m->peak_category, "pass") == 0)
+        tern__strbuf_addf(&s, ", while a program is compiled (pass '%s')", m->peak_op);
+    else if (m->peak_op[0])
         tern__strbuf_addf(&s, ", in %s%s%s", m->peak_op, m->peak_where[0] ? " of " : "", m->peak_where);
     tern__strbuf_add(&s, ".");
     if (m->leaked_bytes > 0)
@@ -303,13 +306,20 @@ static int find_cards(const tern_report *r, card cards[CARDS_MOST], tern__strbuf
     if (r->regress) {
         card *c = &cards[n++];
         tern__regress_count(r->regress, counts);
-        const int worse = counts[TERN_REGRESS_REGRESSION] + counts[TERN_REGRESS_CRITICAL];
+        const int worse = counts[TERN_REGRESS_REGRESSION] + counts[TERN_REGRESS_CRITICAL],
+                  undecided = counts[TERN_REGRESS_UNDECIDED];
+        int all = 0;
+        for (int i = 0; i < TERN__STATES; i++)
+            all += counts[i];
+        /* none among many that are not known is no good news */
         *c = (card){.label = worse == 1 ? "regression" : "regressions",
                     .section = "regressions",
-                    .class = worse ? "bad" : "good"};
+                    .class = worse                 ? "bad"
+                             : 2 * undecided < all ? "good"
+                                                   : "open"};
         snprintf(c->value, sizeof c->value, "%d", worse);
-        snprintf(c->note, sizeof c->note, "%d better, %d undecided", counts[TERN_REGRESS_BETTER],
-                 counts[TERN_REGRESS_UNDECIDED]);
+        snprintf(c->note, sizeof c->note, "%d better, %d of %d undecided", counts[TERN_REGRESS_BETTER],
+                 undecided, all);
     }
     if (r->profile) {
         card *c = &cards[n++];

@@ -15,6 +15,8 @@ tern report slow20.json --baseline main --section regressions | sed -E 's/[0-9]+
 tern report once.json --baseline main --section history --format json | json '[len(s["medians_us"]) for s in j["sections"]["history"]]'
 tern report slow20.json --baseline main --section history | grep -oE 'slower by [0-9]+'
 tern report slow20.json --baseline main -o page.html && grep -c 'class="change worse"' page.html
+echo "# no regression is good news only where most is known"
+for set in same once slow20; do tern report $set.json --baseline main -o card.html && grep -oE '<li class="(good|open|bad)">' card.html; done
 tern baseline list --json | json '[(b["sessions"], b["checks"]) for b in j]'
 echo "# measured now: the baseline's benchmarks, a profile and memory"
 model='a tiny random model'
