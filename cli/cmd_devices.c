@@ -50,12 +50,15 @@ const command cmd_devices = {
     .name = "devices",
     .operands = "",
     .summary = "Show the devices of this machine: cores, instruction sets, caches, memory, heat and power.",
-    .details = "'isa' is the best instruction set in use, 'features' what is used besides it. Instruction "
-               "sets among them, "
-               "such as avxvnni, can be taken away (TERN_CPU=-avxvnni); one-stream and four-pipes tell how a "
-               "processor "
-               "likes its loops: one run of memory at a time, and pipes for logic beside those that multiply "
-               "(docs/cli.md).",
+    .details =
+        "'isa' is the best instruction set in use, 'features' what is used besides it. Instruction "
+        "sets among them, "
+        "such as avxvnni, can be taken away (TERN_CPU=-avxvnni); one-stream, four-pipes and whole-512 tell "
+        "how "
+        "a processor "
+        "likes its loops: one run of memory at a time, pipes for logic beside those that multiply, and "
+        "512 bits in one operation "
+        "(docs/cli.md).",
     .options = options,
     .examples = "tern devices\n"
                 "tern devices --json",

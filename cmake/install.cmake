@@ -10,6 +10,13 @@ install(FILES ${public_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tern)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tern)
 install(TARGETS tern_static EXPORT tern-static-targets ARCHIVE)
+# CMake strips programs and shared libraries by itself. -S is -g of GNU's strip, and the only word for it of macOS'.
+if(CMAKE_STRIP)
+    install(CODE "if(CMAKE_INSTALL_DO_STRIP)
+    set(archive \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:tern_static>\")
+    execute_process(COMMAND \"${CMAKE_STRIP}\" -S \"\${archive}\" COMMAND_ERROR_IS_FATAL ANY)
+endif()")
+endif()
 install(EXPORT tern-static-targets NAMESPACE tern:: DESTINATION ${package_dir})
 if(TERN_SHARED)
     install(TARGETS tern_shared EXPORT tern-targets LIBRARY)

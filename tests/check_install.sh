@@ -102,4 +102,15 @@ check "building with pkg-config --static" "$cc" ${TERN_SANITIZE:+-fsanitize=$TER
     $(pkg-config --static --libs tern | sed 's/-ltern//')
 expect "program built with pkg-config --static" "$scratch/external_pc_static"
 
+# `make install` leaves out debug information, of the static library too.
+if command -v readelf >/dev/null && [ "$(uname -s)" = Linux ]; then
+    check "cmake --install --strip" cmake --install "$build" --strip --prefix "$scratch/stripped"
+    for file in "$scratch/stripped/bin/tern" $(find "$scratch/stripped" -name 'libtern*' -type f); do
+        sections=$(readelf -SW "$file" 2>/dev/null | grep -c '\.debug_info')
+        [ "$sections" -eq 0 ] && pass || fail "$file" "has $sections sections of debug information"
+    done
+else
+    skip "what make install leaves out" "there is no readelf"
+fi
+
 finish

@@ -368,7 +368,8 @@ tern_status tern__report_read(tern__arena *arena, const char *text, size_t lengt
 {
     json_error_t error;
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-    TERN__FAIL_IF(!root, TERN_FORMAT, "report: line %d: this is no JSON", error.line);
+    TERN__FAIL_IF(!root, TERN_FORMAT,
+                  "line %d: this is no JSON; a report is made of what `--format json` writes", error.line);
     tern_status status = document_from(arena, root, text, length, out);
     json_decref(root);
     return status;

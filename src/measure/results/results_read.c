@@ -96,6 +96,10 @@ static tern_status row_from(const json_t *object, int at, tern_results *to)
     const tern__field *field;
     for (int i = 0; (field = tern__result_field(i)) != NULL; i++)
         TERN_TRY(field_from(field, json_object_get(object, field->name), at, &row));
+    TERN__FAIL_IF(!row.name[0] && json_object_get(object, "avg_ts"), TERN_FORMAT,
+                  "results: row %d is llama-bench's, which has no place for all that results are; "
+                  "`tern bench model --format json` writes such",
+                  at);
     TERN__FAIL_IF(!row.name[0], TERN_FORMAT, "results: row %d has no \"name\"", at);
     if (isnan(row.median_us))
         row.rounds = 0; /* of samples that are not there either */

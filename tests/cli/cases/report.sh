@@ -45,6 +45,8 @@ echo '{"some": "thing"}' >other.json
 echo '{"format": "tern-results",' >cut.json
 status tern report other.json
 status tern report cut.json
+echo '[{"model_filename": "m.gguf", "n_prompt": 8, "avg_ts": 100.5}]' >llama.json
+status tern report llama.json
 status tern report missing.json
 status tern report profile.json profile.json
 status tern report profile.json --against old.json
