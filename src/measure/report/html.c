@@ -101,7 +101,11 @@ void tern__mark_add(tern__strbuf *to, const tern__mark *mark, const char *descri
                           MARK_MIDDLE - 6, mark->at, 12);
     if (!isnan(mark->low) && !isnan(mark->high))
         add_whisker(to, mark->low, mark->high);
-    if (!mark->bar && !isnan(mark->at))
+    if (!mark->bar && mark->beyond) /* paths know no percentages: one of their own begins at the edge */
+        tern__strbuf_addf(
+            to, "<svg x=\"%d%%\" overflow=\"visible\"><path class=\"dot\" d=\"M0 %dl%d -6v12z\"/></svg>",
+            mark->beyond > 0 ? 100 : 0, MARK_MIDDLE, mark->beyond > 0 ? -10 : 10);
+    else if (!mark->bar && !isnan(mark->at))
         tern__strbuf_addf(to, "<circle class=\"dot\" cx=\"%.2f%%\" cy=\"%d\" r=\"5\"/>", mark->at,
                           MARK_MIDDLE);
     tern__strbuf_add(to, "</svg>");

@@ -31,6 +31,7 @@ void tern__svg_close(tern__strbuf *to);
 /* A row of a table of bars or dots: all at percentages of the scale; NaN: not drawn. `reference` draws a line. */
 typedef struct tern__mark {
     bool bar; /* from the left edge; else a dot */
+    int beyond; /* -1, 1: what a dot stands for lies beyond the left or right end of the scale, which an arrow there says */
     double at, low, high;
     double reference;
     double band_low, band_high; /* shaded: where changes are none */

@@ -61,7 +61,10 @@ static void add_compared(tern__strbuf *to, const tern_regress_report *p, const t
         tern__strbuf_add(to, "<td class=\"missing\" colspan=\"3\">");
         tern__html_add(to, row->reason);
     } else {
-        const tern__mark mark = {.at = tern__scale_at(scale, c->ratio),
+        const tern__mark mark = {.beyond = c->ratio > scale->high  ? 1
+                                           : c->ratio < scale->low ? -1
+                                                                   : 0,
+                                 .at = tern__scale_at(scale, c->ratio),
                                  .low = tern__scale_at(scale, isnan(c->ratio_low) ? c->ratio : c->ratio_low),
                                  .high =
                                      tern__scale_at(scale, isnan(c->ratio_high) ? c->ratio : c->ratio_high),
@@ -94,7 +97,7 @@ static void comparison_html(const tern_report *r, tern__strbuf *to)
     const tern__tick ticks[] = {{0, low}, {50, "1.0"}, {100, high}};
     tern__figure_open(to, "comparison", "Time now, as a ratio to the time before",
                       "Left of 1.0 is faster, right of it slower. Whiskers are 95 % intervals; within the "
-                      "shaded band changes are smaller than the threshold.");
+                      "shaded band changes are smaller than the threshold. Arrows: beyond the scale.");
     tern__strbuf_add(
         to, "<table class=\"chart ratios\"><thead><tr><th scope=\"col\">benchmark</th><th scope=\"col\" "
             "class=\"plot\"><span class=\"away\">ratio</span>");

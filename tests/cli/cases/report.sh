@@ -12,6 +12,10 @@ json '[(s["name"], s["kind"], s["data"].get("format")) for s in j["sections"]["d
 json 'j["sections"]["regressions"]["counts"], [(r["benchmark"][:20], round(r["ratio"], 2)) for r in j["sections"]["comparison"]["rows"] if r["ratio"]]' <report.json
 json '[(p["name"], round(p["operations_per_byte"], 3), round(p["operations_per_s"] / 1e9)) for p in j["sections"]["roofline"]["points"]]' <report.json
 tern report profile.json --format json --section memory | json 'j["sections"]'
+echo "# what lies beyond a scale is an arrow at its end"
+json 'json.dumps(dict(j, rows=[dict(r, samples_us=[57 * s for s in r["samples_us"]]) for r in j["rows"] if "samples_us" in r]))' <results.json >far.json
+tern report far.json --against old.json --section comparison -o far.html && grep -oE '<svg x="[0-9]+%"' far.html | sort | uniq -c
+tern report old.json --against far.json --section comparison -o far.html && grep -oE '<svg x="[0-9]+%"' far.html | sort | uniq -c
 echo "# where it goes"
 tern report results.json -o a.html && head -n 1 a.html
 tern report results.json -o a.txt && head -n 1 a.txt
