@@ -110,11 +110,18 @@ static inline void tern__watch_used(const void *block)
             watcher_->copied((bytes), (direction), TERN__HERE); \
     } while (0)
 
-/* Between enter and leave what is allocated on this thread belongs to the frame. */
-static inline uint64_t tern__watch_enter(const char *name, const char *category)
+/* Between enter and leave what is allocated on this thread belongs to the frame; of a part of the model, or NULL. */
+static inline uint64_t tern__watch_enter_part(const char *name, const char *category, const char *where)
 {
     const tern__watcher *w = tern__watch_on();
-    return w ? w->enter(&(tern__watch_frame){.name = name, .category = category, .step = UINT32_MAX}) : 0;
+    return w ? w->enter(&(tern__watch_frame){
+                   .name = name, .category = category, .where = where, .step = UINT32_MAX})
+             : 0;
+}
+
+static inline uint64_t tern__watch_enter(const char *name, const char *category)
+{
+    return tern__watch_enter_part(name, category, NULL);
 }
 
 static inline void tern__watch_leave(uint64_t scope)

@@ -91,7 +91,7 @@ tern__node *tern__node_new(tern_ctx *ctx, tern__opcode op, uint32_t n_in, const 
         return NULL;
     tern__node *node = (tern__node *)(void *)memory;
     *node = (tern__node){.ctx = ctx, .op = op, .n_in = n_in, .n_out = n_out, .bytes = (uint32_t)bytes};
-    node->origin = r->n_origins ? r->origins[r->n_origins - 1] : NULL;
+    node->origin = tern__origin_now(ctx);
     node->segment = r->open_segments ? r->segment : 0;
     for (uint32_t i = 0; i < n_out; i++)
         node->out[i] = (tern_tensor){.node = node, .result = i};

@@ -118,6 +118,9 @@ static inline tern__recorder *tern__recorder_of(tern_ctx *ctx)
     return (tern__recorder *)(void *)ctx;
 }
 
+/* The path of the part that is open, interned, or NULL (origin.c). */
+const char *tern__origin_now(tern_ctx *ctx);
+
 /* Pending chains this long, and so many pending writes one after another, are evaluated when they grow. */
 enum { TERN__MAX_DEPTH = 65536, TERN__MAX_WRITES = 64 };
 

@@ -16,6 +16,12 @@ static const char *origin_inside(const char *outer, const char *name)
     return length > 0 && (size_t)length < sizeof path ? tern__intern(path) : outer;
 }
 
+const char *tern__origin_now(tern_ctx *ctx)
+{
+    const tern__recorder *r = tern__recorder_of(ctx);
+    return r->n_origins ? r->origins[r->n_origins - 1] : NULL;
+}
+
 void tern_origin_open(tern_ctx *ctx, const char *name)
 {
     if (!ctx)
@@ -25,7 +31,7 @@ void tern_origin_open(tern_ctx *ctx, const char *name)
         r->lost_origins++; /* what is recorded in it belongs to the one outside */
         return;
     }
-    const char *outer = r->n_origins ? r->origins[r->n_origins - 1] : NULL;
+    const char *outer = tern__origin_now(ctx);
     r->origins[r->n_origins++] = origin_inside(outer, name ? name : "");
 }
 

@@ -83,8 +83,7 @@ static tern_tensor *feed_forward(const tern_model *m, const tern__layer *layer, 
     return tern_mul(tern__activation_get(m->h.activation)->apply(gate), up);
 }
 
-/* "layer 3/attention" */
-static void open_part(const tern_model *m, int64_t layer, const char *part)
+void tern__open_part(const tern_model *m, int64_t layer, const char *part)
 {
     char name[64];
     snprintf(name, sizeof name, "layer %lld/%s", (long long)layer, part);
@@ -106,7 +105,7 @@ tern_tensor *tern__decoder(const tern_model *m, const tern__decoder_rows *rows,
         /* Of the last layer only keys and values are needed of rows that nobody asks for. */
         const bool last = i == m->h.layers - 1;
         tern_tensor *wanted = last && fewer ? rows->wanted : NULL;
-        open_part(m, i, "attention");
+        tern__open_part(m, i, "attention");
         tern_tensor *a = attend(m, layer, norm(m, x, layer->attn_norm), rows, wanted, cache);
         if (last && !rows->wanted) {
             tern_origin_close(m->ctx);
@@ -118,7 +117,7 @@ tern_tensor *tern__decoder(const tern_model *m, const tern__decoder_rows *rows,
         }
         x = tern_add(pick(x, wanted), project(&layer->o, norm(m, a, layer->attn_sub_norm)));
         tern_origin_close(m->ctx);
-        open_part(m, i, "feed-forward");
+        tern__open_part(m, i, "feed-forward");
         tern_tensor *f = feed_forward(m, layer, norm(m, x, layer->ffn_norm));
         x = tern_add(x, project(&layer->down, norm(m, f, layer->ffn_sub_norm)));
         tern_origin_close(m->ctx);

@@ -64,6 +64,9 @@ typedef struct tern__decoder_rows {
     tern_tensor **const *cache; /* (TERN__CACHE_COUNT, layers) */
 } tern__decoder_rows;
 
+/* Opens "layer 3/attention", for tern_origin_close: what is recorded and made meanwhile belongs to it. */
+void tern__open_part(const tern_model *m, int64_t layer, const char *part);
+
 /* Records the decoder up to the output norm, f32 [wanted, width]; NULL if none are wanted: then outputs[0..*n-1] are the last
  * layer's cache, at which nobody looks. */
 tern_tensor *tern__decoder(const tern_model *m, const tern__decoder_rows *rows,

@@ -56,8 +56,10 @@ static tern_status make_state(tern_session *s, const char *what, int64_t layer, 
 {
     char name[32];
     snprintf(name, sizeof name, "%s %lld", what, (long long)layer);
+    tern__open_part(s->model, layer, "attention");
     tern_tensor *t = tern_state(s->model->ctx, name, dtype, 4,
                                 (int64_t[]){s->slots, s->context, s->model->h.kv_heads, width});
+    tern_origin_close(s->model->ctx);
     tern_status status = tern_status_of(t);
     if (status != TERN_OK)
         return tern__fail(status, "session: no room for keys and values: %s", tern_message_of(t));

@@ -178,16 +178,9 @@ static tern_status pack_rows(layouter *l, const tern__leaf *leaf, const tern__ty
     return l->c->target->pack(l->c->target, &part, &from, to);
 }
 
-/* The packed constant, found or made; one reference of the caller's. */
-static tern_status get_packed(layouter *l, const tern__leaf *leaf, const tern__type *type,
-                              const tern__packing *packing, bool *found, tern__storage **out)
+static tern_status make_packed(layouter *l, const tern__leaf *leaf, const tern__type *type,
+                               const tern__packing *packing, tern__storage **out)
 {
-    pack_key key;
-    make_key(packing, type, &leaf->layout, &key);
-    *out = tern__derived_get(leaf->storage, &key, sizeof key);
-    *found = *out != NULL;
-    if (*found)
-        return TERN_OK;
     tern_status status = tern__storage_create(l->c->target->pool, tern__type_bytes(&packing->type), 0, out);
     if (status != TERN_OK)
         return status;
@@ -197,10 +190,27 @@ static tern_status get_packed(layouter *l, const tern__leaf *leaf, const tern__t
                            (*out)->host);
     if (l->stage_bytes > STAGE_KEPT)
         unstage(l);
-    if (status != TERN_OK) {
+    if (status != TERN_OK)
         tern__storage_release(*out);
+    return status;
+}
+
+/* The packed constant that the node reads, found or made; one reference of the caller's. */
+static tern_status get_packed(layouter *l, const tern__gnode *node, const tern__leaf *leaf,
+                              const tern__packing *packing, bool *found, tern__storage **out)
+{
+    const tern__type *type = &l->w.from->values[node->in[packed_operand(node)]].type;
+    pack_key key;
+    make_key(packing, type, &leaf->layout, &key);
+    *out = tern__derived_get(leaf->storage, &key, sizeof key);
+    *found = *out != NULL;
+    if (*found)
+        return TERN_OK;
+    const uint64_t scope = tern__watch_enter_part("layout", "pass", node->origin);
+    const tern_status status = make_packed(l, leaf, type, packing, out);
+    tern__watch_leave(scope);
+    if (status != TERN_OK)
         return status;
-    }
     (*out)->frozen = true;
     if (leaf->storage->frozen)
         tern__derived_put(leaf->storage, &key, sizeof key, *out);
@@ -233,7 +243,7 @@ static tern_status packed_constant(layouter *l, const tern__gnode *node, const t
     }
     tern__storage *storage;
     bool found;
-    TERN_TRY(get_packed(l, leaf, &l->w.from->values[value].type, packing, &found, &storage));
+    TERN_TRY(get_packed(l, node, leaf, packing, &found, &storage));
     note(l, node, packing, found);
     tern_status status = tern__rewrite_emit_constant(&l->w, NULL, &packing->type, storage, NULL, out);
     tern__storage_release(storage);
@@ -247,7 +257,7 @@ static tern_status pack_largest(layouter *l)
 {
     const tern_graph *g = l->w.from;
     const tern__leaf *largest = NULL;
-    const tern__type *type = NULL;
+    const tern__gnode *reader = NULL;
     tern__packing packing, of_largest;
     for (tern__id n = 0; n < g->n_nodes; n++) {
         const tern__gnode *node = &g->nodes[n];
@@ -259,14 +269,14 @@ static tern_status pack_largest(layouter *l)
         if (piece_rows(leaf, its, &packing) < its->shape[0])
             continue;
         largest = leaf;
-        type = its;
+        reader = node;
         of_largest = packing;
     }
     if (!largest)
         return TERN_OK;
     tern__storage *storage;
     bool found;
-    TERN_TRY(get_packed(l, largest, type, &of_largest, &found, &storage));
+    TERN_TRY(get_packed(l, reader, largest, &of_largest, &found, &storage));
     tern__storage_release(storage); /* the constant keeps it */
     return TERN_OK;
 }

@@ -92,7 +92,8 @@ static tern_status make_state(tern_exec *e, uint32_t i)
         return TERN_OK;
     }
     const tern__gnode *node = &g->nodes[g->leaves[i].node];
-    const uint64_t scope = tern__watch_tensor("state", node->attrs[0].text, &g->values[node->out].type);
+    const uint64_t scope =
+        tern__watch_tensor("state", node->attrs[0].text, node->origin, &g->values[node->out].type);
     tern_status status = from ? tern__storage_create(e->ctx->pool, bytes, 0, state)
                               : tern__storage_create_zero(e->ctx->pool, bytes, state);
     tern__watch_leave(scope);

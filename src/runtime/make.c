@@ -19,7 +19,7 @@ static tern_tensor *need_context(const char *who)
 static tern_status create_storage(tern_ctx *ctx, const char *maker, const char *name, const tern__type *type,
                                   bool zero, tern__storage **out)
 {
-    const uint64_t scope = tern__watch_tensor(maker, name, type);
+    const uint64_t scope = tern__watch_tensor(maker, name, tern__origin_now(ctx), type);
     const size_t bytes = tern__type_bytes(type);
     tern_status status = zero ? tern__storage_create_zero(ctx->pool, bytes, out)
                               : tern__storage_create(ctx->pool, bytes, 0, out);

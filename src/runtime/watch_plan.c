@@ -142,8 +142,11 @@ uint64_t tern__watch_block_slow(const tern__watcher *watcher, const tern__plan *
 }
 
 uint64_t tern__watch_tensor_slow(const tern__watcher *watcher, const char *maker, const char *name,
-                                 const tern__type *type)
+                                 const char *where, const tern__type *type)
 {
-    return watcher->enter(&(tern__watch_frame){
-        .name = maker, .category = "tensor", .tensor = tensor_text(name, type), .step = UINT32_MAX});
+    return watcher->enter(&(tern__watch_frame){.name = maker,
+                                               .category = "tensor",
+                                               .where = where,
+                                               .tensor = tensor_text(name, type),
+                                               .step = UINT32_MAX});
 }

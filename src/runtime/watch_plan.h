@@ -39,13 +39,14 @@ static inline uint64_t tern__watch_arena(const tern__plan *plan)
              : 0;
 }
 
-/* ... for a tensor that "from_data" or the like makes; `name` or NULL. */
+/* ... for a tensor that "from_data" or the like makes; `name` and the part of the model, or NULL. */
 uint64_t tern__watch_tensor_slow(const tern__watcher *watcher, const char *maker, const char *name,
-                                 const tern__type *type);
-static inline uint64_t tern__watch_tensor(const char *maker, const char *name, const tern__type *type)
+                                 const char *where, const tern__type *type);
+static inline uint64_t tern__watch_tensor(const char *maker, const char *name, const char *where,
+                                          const tern__type *type)
 {
     const tern__watcher *w = tern__watch_on();
-    return w ? tern__watch_tensor_slow(w, maker, name, type) : 0;
+    return w ? tern__watch_tensor_slow(w, maker, name, where, type) : 0;
 }
 
 #endif

@@ -378,6 +378,30 @@ static int copies_by_bytes(const void *a, const void *b)
     return c ? c : strcmp(x->site, y->site);
 }
 
+/* Strings are static or interned: what is equal has one address. */
+static int copies_by_place(const void *a, const void *b)
+{
+    const tern_memory_copy *x = a, *y = b;
+    int c = compare((uintptr_t)x->op, (uintptr_t)y->op);
+    c = c ? c : compare((uintptr_t)x->site, (uintptr_t)y->site);
+    return c ? c : compare((uintptr_t)x->direction, (uintptr_t)y->direction);
+}
+
+/* Those of one op and line, whichever parts of a model they are of. */
+static void merge_copies(tern_memory *m)
+{
+    int n = 0;
+    qsort(m->copies, (size_t)m->info.copies, sizeof *m->copies, copies_by_place);
+    for (int i = 1; i < m->info.copies; i++)
+        if (copies_by_place(&m->copies[n], &m->copies[i]) == 0) {
+            m->copies[n].copies += m->copies[i].copies;
+            m->copies[n].bytes += m->copies[i].bytes;
+        } else {
+            m->copies[++n] = m->copies[i];
+        }
+    m->info.copies = m->info.copies > 0 ? n + 1 : 0;
+}
+
 static tern_status add_leaks(tern__memory_story *s, const tern__memory_event **list, size_t n)
 {
     tern_memory *m = s->memory;
@@ -428,6 +452,7 @@ static tern_status add_copies(tern__memory_story *s, const tern__memory_event **
         m->copies[m->info.copies - 1].copies++;
         m->copies[m->info.copies - 1].bytes += e->bytes;
     }
+    merge_copies(m);
     if (m->info.copies > 0)
         qsort(m->copies, (size_t)m->info.copies, sizeof *m->copies, copies_by_bytes);
     return TERN_OK;

@@ -29,6 +29,9 @@ tern memory --json --events 16 -- graph run mlp.tern --made-up 2>/dev/null |
 tern synth --shape small --layers 2 loaded.gguf >/dev/null
 tern memory -- run -m loaded.gguf -p "Once upon" -n 3 2>/dev/null | sed -n '/^programs/,/^$/p' | grep . |
     sed -E 's/program [0-9]+ ran ([0-9]+)/program P ran \1/; s/arena [1-9].*/arena SIZE/; s/and [0-9]+ /and N /'
+# Weights and keys belong to the parts of the model; what is copied for them is one row of each line.
+tern memory --json -- run -m loaded.gguf -p "Once upon" -n 3 2>/dev/null >record
+json 'sorted({r["name"] for r in j["parts"] if r["peak_bytes"] > 0 and r["name"] != "output"}), len(j["copies"]) == len({(c["direction"], c["op"], c["site"]) for c in j["copies"]})' <record
 tern memory --format timeline -o picture.svg -- list passes >passes && cmp passes <(tern list passes) && head -c 4 picture.svg && echo
 tern memory --format svg -o flame.svg -- graph run mlp.tern --made-up >/dev/null && grep -c "data-of=\"memory\"" flame.svg
 cat picture.svg flame.svg | grep -c 'var(' # viewers that know no variables would draw all of it black
