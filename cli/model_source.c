@@ -2,7 +2,6 @@
 #include "model_source.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "builtin.h"
@@ -70,8 +69,6 @@ tern_status model_tokenizer(const model_source *m, const model_words *words, ter
         text_addf(why, "%s with --tokenizer FILE", last_words());
     else if (status != TERN_OK)
         text_add(why, last_words());
-    if (status == TERN_UNSUPPORTED && !words->pre && strstr(text_string(why), "ask for one by name"))
-        text_add(why, ": --pre llama-bpe is LLaMA-3's and BitNet's");
     if (status != TERN_OK || tern_tokenizer_get_info(*out, &tokens) != TERN_OK ||
         tern_model_file_find(m->file, "token_embd.weight", &at) != TERN_OK ||
         tern_model_file_tensor(m->file, at, &table) != TERN_OK || tokens.n_tokens <= table.shape[0])

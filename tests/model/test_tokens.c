@@ -418,9 +418,9 @@ TEST(bad_vocabularies)
     check_refused(d, TERN_UNSUPPORTED, "tokenizer: unknown model 'bert'; known: gpt2, llama");
     d.model = "gpt2";
     d.pre = "qwen2";
-    check_refused(
-        d, TERN_UNSUPPORTED,
-        "tokenizer: unknown pre-tokenizer 'qwen2'; ask for one by name (llama-bpe, gpt-2, default)");
+    check_refused(d, TERN_UNSUPPORTED,
+                  "tokenizer: unknown pre-tokenizer 'qwen2'; choose 'pre' from llama-bpe (LLaMA-3's and "
+                  "BitNet's), gpt-2, default");
     d = two_tokens();
     d.types = (int32_t[]){1, 6};
     check_refused(d, TERN_FORMAT, "tokenizer: token 1 is a byte but is not called <0x00> to <0xFF>");
