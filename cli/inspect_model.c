@@ -106,17 +106,13 @@ static void measure_tokenizer(usage *u, const model_source *source)
 {
     tern_tokenizer *tokenizer = NULL;
     tern_tokenizer_info info;
-    tern_file_tensor rows;
-    int at;
     text why = {0};
     const tern_status status = model_tokenizer(source, &(model_words){0}, &tokenizer, &why);
     if (status != TERN_OK)
         text_add(status == TERN_NOT_FOUND ? &u->no_words : &u->why_not, text_string(&why));
     else if (tern_tokenizer_get_info(tokenizer, &info) == TERN_OK)
         u->tokens = info.n_tokens;
-    if (tern_model_file_find(source->file, "token_embd.weight", &at) == TERN_OK &&
-        tern_model_file_tensor(source->file, at, &rows) == TERN_OK)
-        u->known = rows.shape[0];
+    u->known = tern_model_file_vocabulary(source->file);
     tern_tokenizer_free(tokenizer);
     text_free(&why);
 }

@@ -97,7 +97,18 @@ tern_status tern__head_of(const tern_model_file *file, int *head, bool *tied)
     return *tied ? tern__table_of(file, head) : TERN_OK;
 }
 
-/* Of <tern/model_file.h>, but a question about parts and architectures. */
+/* ---- of <tern/model_file.h>, but questions about parts and architectures ---- */
+
+int64_t tern_model_file_vocabulary(const tern_model_file *file)
+{
+    tern_file_tensor t;
+    int i;
+    return file && tern__table_of(file, &i) == TERN_OK && tern_model_file_tensor(file, i, &t) == TERN_OK &&
+                   t.rank == 2
+               ? t.shape[0]
+               : 0;
+}
+
 bool tern_model_file_runs_ternary(const tern_model_file *file, int i)
 {
     tern_file_tensor t;

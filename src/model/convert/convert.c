@@ -419,12 +419,8 @@ static tern_status check_model(const job *j)
 static tern_status compare_tokens(const tern_vocabulary *d, void *user)
 {
     const job *j = user;
-    int table;
-    if (tern__table_of(j->file, &table) == TERN_OK && (int64_t)d->n_tokens > j->file->tensors[table].shape[0])
-        tern__log(TERN_LOG_WARN,
-                  "the new file cannot be run: its tokenizer has %zu tokens, but the model knows %lld: it is "
-                  "not this model's",
-                  d->n_tokens, (long long)j->file->tensors[table].shape[0]);
+    if (tern__tokens_check((int64_t)d->n_tokens, tern_model_file_vocabulary(j->file)) != TERN_OK)
+        tern__log(TERN_LOG_WARN, "the new file cannot be run: %s", tern_last_error());
     return TERN_OK;
 }
 
