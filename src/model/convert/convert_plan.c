@@ -17,16 +17,13 @@
 #include "model/file/stored.h"
 #include "tensor/convert.h"
 
-static bool ends_in(const char *name, const char *end)
-{
-    size_t n = strlen(name), m = strlen(end);
-    return n >= m && strcmp(name + n - m, end) == 0;
-}
-
 /* Can it be a weight of a product? Wider than tern__part_is_linear: files of architectures that are not known are converted, too. */
 static bool may_be_linear(const tern_file_tensor *t)
 {
-    return t->rank == 2 && strncmp(t->name, "blk.", 4) == 0 && ends_in(t->name, ".weight");
+    int64_t layer;
+    const char *suffix;
+    tern__part_parse(TERN__NAMES_GGUF, t->name, &layer, &suffix);
+    return t->rank == 2 && layer >= 0 && strcmp(suffix, ".weight") == 0;
 }
 
 static bool is_table(const tern_file_tensor *t)
@@ -388,7 +385,7 @@ tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
     }
     for (size_t i = 0; i < file->n_tensors && status == TERN_OK; i++) {
         plan[n].source = (int)i;
-        if (scales[i] || tern__is_left_over(file, &file->tensors[i]))
+        if (scales[i] || file->left_over[i])
             continue; /* a scale is written again with its weight, if it is still needed */
         status = plan_tensor(&(question){.ctx = ctx,
                                          .file = file,

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "model/arch/architecture.h"
+#include "model/arch/parts.h"
 #include "base/json_walk.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 4 };
@@ -229,13 +230,17 @@ static void take_quantisation(tern_model_file *file, const json_t *config)
         quantised ? strcmp(text_at(q, "quantization_mode"), "online") == 0 : row && row->ternary;
 }
 
-/* A tied head is not read even where a file has one: then it keeps the name that nobody asks for. */
+/* A tied head is not read even where a file has one: then it keeps its own name, by which nobody asks for a head. */
 static void hide_tied_head(tern_model_file *file, const json_t *config)
 {
+    int64_t layer;
     for (size_t i = 0; i < file->n_tensors && json_is_true(json_object_get(config, "tie_word_embeddings"));
          i++) {
-        if (strcmp(file->tensors[i].stored_name, "lm_head.weight") == 0)
-            file->tensors[i].name = file->tensors[i].stored_name;
+        tern_file_tensor *t = &file->tensors[i];
+        if (tern__part_of(t->name, &layer) != tern__part_get(TERN__PART_HEAD))
+            continue;
+        t->name = t->stored_name;
+        file->left_over[i] = true;
     }
 }
 
