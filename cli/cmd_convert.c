@@ -1,7 +1,5 @@
 /* cmd_convert.c - `tern convert`: a model in another type. */
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <tern/model_convert.h>
@@ -120,25 +118,6 @@ static int convert(tern_ctx *ctx, const tern_model_file *file, const char *path,
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
-/* "500M", "1G", "1.5G" or bytes; decimal, as those who share files count. */
-static bool take_size(const args *a, const char *name, uint64_t *out)
-{
-    const char *value = args_value(a, name), *const units = "KMGT";
-    if (!value)
-        return true;
-    char *end;
-    double number = strtod(value, &end);
-    const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
-    for (const char *u = units; unit && u <= unit; u++)
-        number *= 1000;
-    if (end == value || (*end && (!unit || end[1])) || !(number >= 1 && number < 1e18)) {
-        fail_usage("--%s is a size such as 500M or 5G, not '%s'", name, value);
-        return false;
-    }
-    *out = (uint64_t)number;
-    return true;
-}
-
 static int convert_file(const args *a, tern_convert_options *options)
 {
     tern_model_file *file;
@@ -163,7 +142,7 @@ static int run(const args *a)
     tern_tokenizer *tokenizer = NULL;
     options.force = args_has(a, "force");
     if (!model_type(a, "type", &options.type) || !model_type(a, "embedding", &options.embedding) ||
-        !take_size(a, "shard-size", &options.shard_bytes))
+        !args_file_bytes(a, "shard-size", &options.shard_bytes))
         return EXIT_USAGE;
     if (!model_output(args_operand(a, 1), LIST_ENDINGS))
         return EXIT_USAGE;
@@ -184,7 +163,8 @@ static const option options[] = {
     {"tokenizer", 0, "FILE", NULL,
      "give the new file this tokenizer: a tokenizer.json, a .bin of llama2.c's, or a GGUF that has it"},
     {"shard-size", 0, "SIZE", NULL,
-     "write several .safetensors of at most so many bytes, 500M or 5G, and their index"},
+     "write several .safetensors of at most so many bytes, 500M or 5G (of 1000; 5Gi of 1024), and their "
+     "index"},
     {"force", 0, NULL, NULL,
      "ternarise weights of a model that was not trained for it, or write ternary layers as numbers, "
      "which of a BitNet only Tern reads as ternary, and of a LLaMA nobody"},

@@ -8,6 +8,7 @@
 #include <tern/catalog.h>
 #include <tern/model.h>
 
+#include "device.h"
 #include "json.h"
 #include "model_source.h"
 #include "table.h"
@@ -224,10 +225,10 @@ static void print_memory(const usage *u)
     char weights[NUMBER_TEXT], cache[NUMBER_TEXT], all[NUMBER_TEXT];
     const tern_model_memory *m = &u->memory;
     tern_device_info device;
-    printf("  memory to run it: %s of weights, %s of f16 keys and values for a context of %lld: %s",
-           format_bytes(weights, m->weights), format_bytes(cache, m->cache), (long long)m->context,
-           format_bytes(all, m->weights + m->cache));
-    if (tern_catalog_device(0, &device) == TERN_OK)
+    printf("  memory to run it: %s of weights, %s of %s keys and values for a context of %lld: %s",
+           format_bytes(weights, m->weights), format_bytes(cache, m->cache), tern_dtype_name(MODEL_CACHE),
+           (long long)m->context, format_bytes(all, m->weights + m->cache));
+    if (device_find(m->device, &device))
         printf("; on %s (%s, %s)", device.name, device.backend, device.isa);
     putchar('\n');
     if (u->no_words.length > 0)
