@@ -189,21 +189,9 @@ static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool f
 static tern_status check_type(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
                               tern_stored to)
 {
+    TERN_TRY(tern__fail_of(tern__format_get(format)->check_type(t, to, !is_table(t)), file->parts[0].path));
     const int planes = tern__codec_planes(to);
-    bool has = to == TERN_STORED_AS_IS       ? false
-               : format == TERN_FILE_LLAMA2C ? to == TERN_STORED_F32
-               : format == TERN_FILE_GGUF    ? tern_stored_get(to)->gguf_number >= 0
-                                             : tern__safetensors_type_name(to) != NULL;
-    const char *name = tern_stored_get(to == TERN_STORED_AS_IS ? t->stored : to)->name;
-    TERN__FAIL_IF(!has && format == TERN_FILE_GGUF, TERN_UNSUPPORTED,
-                  "%s: tensor '%s' is %s, which GGUF has not%s", file->parts[0].path, t->stored_name, name,
-                  to == TERN_STORED_HF_T2 ? ": choose i2_s, tq2_0 or tq1_0, which hold the same codes" : "");
-    TERN__FAIL_IF(!has && format == TERN_FILE_LLAMA2C, TERN_UNSUPPORTED,
-                  "%s: tensor '%s' cannot be %s: llama2.c's files have f32 only", file->parts[0].path,
-                  t->stored_name, name);
-    TERN__FAIL_IF(
-        !has, TERN_UNSUPPORTED, "%s: tensor '%s' cannot be %s in safetensors: choose f32, f16 or bf16%s",
-        file->parts[0].path, t->stored_name, name, is_table(t) ? "" : ", or for ternary layers hf_t2");
+    const char *name = tern_stored_get(to)->name;
     TERN__FAIL_IF(planes > 1 && t->shape[0] % planes != 0, TERN_SHAPE,
                   "%s: tensor '%s' has %lld rows: %s packs %d into one, and could not say how many of "
                   "the last there are: choose f32, f16 or bf16",

@@ -32,9 +32,11 @@ static tern_status compare(const char *path, const char *text, size_t length)
     return TERN_OK;
 }
 
-tern_status tern__hf_beside_add(tern__beside *all, const char *path, const char *name, tern__strbuf *text)
+tern_status tern__hf_beside_add(tern__beside *all, const char *path, const char *name, tern_convert_part part,
+                                tern__strbuf *text)
 {
     tern__beside_file *f = &all->files[all->n];
+    f->part = part;
     f->path = tern__path_beside(path, name);
     f->text = *text;
     *text = TERN__STRBUF_EMPTY;
@@ -208,7 +210,7 @@ static tern_status add_config(const tern_model_file *file, const tern_tokenizer 
                           "\"autobitlinear\", \"quantization_mode\": \"%s\"}",
                           mode);
     tern__strbuf_add(&s, "\n}\n");
-    return tern__hf_beside_add(all, path, "config.json", &s);
+    return tern__hf_beside_add(all, path, "config.json", TERN_CONVERT_BESIDE, &s);
 }
 
 /* ---- the tokenizer ----------------------------------------------------------------------------------------------- */
@@ -290,14 +292,14 @@ static tern_status add_vocabulary(const tern_vocabulary *d, void *user)
         status = s.failed ? tern__out_of_memory(s.length) : prove(t, &s);
     tern_tokenizer_free(t);
     if (status == TERN_OK)
-        status = tern__hf_beside_add(r->all, r->path, "tokenizer.json", &s);
+        status = tern__hf_beside_add(r->all, r->path, "tokenizer.json", TERN_CONVERT_BESIDE, &s);
     tern__strbuf_free(&s);
     if (status != TERN_OK || !d->chat_template)
         return status;
     tern__strbuf_add(&s, "{\n  \"chat_template\": ");
     tern__json_add_text(&s, d->chat_template);
     tern__strbuf_add(&s, "\n}\n");
-    return tern__hf_beside_add(r->all, r->path, "tokenizer_config.json", &s);
+    return tern__hf_beside_add(r->all, r->path, "tokenizer_config.json", TERN_CONVERT_BESIDE, &s);
 }
 
 /* A file beside the one that is read goes on as it is; none is no failure. */
@@ -313,7 +315,7 @@ static tern_status add_copy(const char *from, const char *path, const char *name
         return status == TERN_NOT_FOUND ? TERN_OK : status;
     tern__strbuf_add_n(&s, text, length);
     tern__free(text);
-    return tern__hf_beside_add(all, path, name, &s);
+    return tern__hf_beside_add(all, path, name, TERN_CONVERT_BESIDE, &s);
 }
 
 tern_status tern__hf_beside_make(const tern_model_file *file, const tern_tokenizer *tokenizer,
