@@ -12,7 +12,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "model/arch/architecture.h"
+#include "model/arch/hparams.h"
 #include "model/file/codec.h"
 #include "model/file/hf.h"
 #include "model/arch/parts.h"
@@ -418,9 +418,10 @@ static tern_status check_model(const job *j)
     const tern__architecture *a = tern__architecture_in(j->file);
     char key[TERN__ARCH_KEY];
     int at;
-    const bool model = tern_model_file_meta_find(
-                           j->file, tern__arch_key(a ? a->name : "", "block_count", key), &at) == TERN_OK ||
-                       tern_model_file_meta_find(j->file, "split.count", &at) == TERN_OK;
+    const bool model =
+        tern_model_file_meta_find(j->file, tern__hparam_key(a ? a->name : "", TERN__HPARAM_LAYERS, key),
+                                  &at) == TERN_OK ||
+        tern_model_file_meta_find(j->file, "split.count", &at) == TERN_OK;
     const tern_status status = tern_model_check(j->file);
     if (model || status == TERN_OK || status == TERN_OUT_OF_MEMORY)
         return status;

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "model/arch/architecture.h"
+#include "model/arch/hparams.h"
 #include "model/file/codec.h"
 #include "model/convert/convert.h"
 #include "model/convert/ternary_write.h"
@@ -113,9 +113,9 @@ static tern_status plan_order(const tern_model_file *file, const tern_file_tenso
         format == TERN_FILE_SAFETENSORS ? TERN__ROPE_HALVES : a->gguf_pairs; /* llama2.c: GGUF's of LLaMA */
     if (before == after)
         return TERN_OK;
-    tern__arch_key(a->name, "attention.head_count_kv", key);
+    tern__hparam_key(a->name, TERN__HPARAM_KV_HEADS, key);
     if (q || tern_model_file_get_int(file, key, &heads) != TERN_OK)
-        TERN_TRY(tern_model_file_get_int(file, tern__arch_key(a->name, "attention.head_count", key), &heads));
+        TERN_TRY(tern_model_file_get_int(file, tern__hparam_key(a->name, TERN__HPARAM_HEADS, key), &heads));
     TERN__FAIL_IF(heads < 1 || !tern__i64_mul(2, heads, &in_pairs) || t->shape[0] % in_pairs != 0,
                   TERN_FORMAT, "%s: the %lld rows of '%s' cannot be put in another order within %lld heads",
                   file->parts[0].path, (long long)t->shape[0], t->name, (long long)heads);

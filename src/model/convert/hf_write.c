@@ -82,49 +82,44 @@ void tern__hf_beside_free(tern__beside *all, bool keep)
 
 /* ---- config.json ------------------------------------------------------------------------------------------------- */
 
-typedef struct number {
-    const char *hf, *gguf;
-    enum { WHOLE, REAL } kind;
-} number;
-
-/* A number that every model has, whether its file says it or not. */
 typedef struct known {
-    const char *hf;
     int64_t whole;
     double real;
 } known;
 
-/* False if there is none. */
-static bool value_of(const tern_model_file *file, const tern__hparams *h, int64_t vocabulary, const number *n,
+/* A number that every model has, whether its file says it or not; else as the file says it. False if there is none. */
+static bool value_of(const tern_model_file *file, const tern__hparams *h, int64_t vocabulary, tern__hparam id,
                      known *out)
 {
-    const known all[] = {
-        {"head_dim", h->head_width, 0}, {"rope_theta", 0, h->rope_theta}, {"vocab_size", vocabulary, 0}};
     char key[TERN__ARCH_KEY];
-    for (size_t i = 0; i < TERN__COUNT(all); i++) {
-        if (strcmp(all[i].hf, n->hf) == 0) {
-            *out = all[i];
-            return true;
-        }
+    switch (id) {
+    case TERN__HPARAM_HEAD_WIDTH:
+        out->whole = h->head_width;
+        return true;
+    case TERN__HPARAM_ROPE_THETA:
+        out->real = h->rope_theta;
+        return true;
+    case TERN__HPARAM_VOCABULARY:
+        out->whole = vocabulary;
+        return true;
+    default:
+        tern__hparam_key(h->architecture, id, key);
+        return (tern__hparam_get(id)->kind == TERN__HPARAM_REAL
+                    ? tern_model_file_get_float(file, key, &out->real)
+                    : tern_model_file_get_int(file, key, &out->whole)) == TERN_OK;
     }
-    tern__arch_key(h->architecture, n->gguf, key);
-    return (n->kind == REAL ? tern_model_file_get_float(file, key, &out->real)
-                            : tern_model_file_get_int(file, key, &out->whole)) == TERN_OK;
 }
 
 static void add_numbers(tern__strbuf *s, const tern_model_file *file, const tern__hparams *h,
                         int64_t vocabulary)
 {
-    static const number numbers[] = {
-#define HF_KEY(hf, gguf, kind) {hf, gguf, kind},
-#include "model/arch/hf_keys.def"
-    };
-    for (size_t i = 0; i < TERN__COUNT(numbers); i++) {
+    for (int i = 0; i < TERN__HPARAM_COUNT; i++) {
+        const tern__hparam_info *number = tern__hparam_get((tern__hparam)i);
         known value;
-        if (!value_of(file, h, vocabulary, &numbers[i], &value))
+        if (!number->hf || !value_of(file, h, vocabulary, (tern__hparam)i, &value))
             continue;
-        tern__strbuf_addf(s, ",\n  \"%s\": ", numbers[i].hf);
-        if (numbers[i].kind == REAL)
+        tern__strbuf_addf(s, ",\n  \"%s\": ", number->hf);
+        if (number->kind == TERN__HPARAM_REAL)
             tern__strbuf_addf(s, "%.17g", value.real);
         else
             tern__strbuf_addf(s, "%lld", (long long)value.whole);

@@ -9,6 +9,7 @@
 #include "model/file/hf.h"
 #include "model/file/load.h"
 #include "model/file/stored.h"
+#include "model/arch/hparams.h"
 #include "model/arch/parts.h"
 
 /* From one's words to the other's. Of a layer whatever stands behind a part goes along, such as ".weight_scale"; outside of layers only
@@ -45,15 +46,14 @@ void tern__hf_name_of(const char *name, const tern__architecture *a, char *out)
 /* Rows that config.json promises for a weight; 0: it does not say. */
 static int64_t rows_promised(const tern_model_file *file, const char *name)
 {
-    static const char *const keys[TERN__SIZE_COUNT] = {
-        [TERN__SIZE_WIDTH] = "embedding_length", [TERN__SIZE_FEED_FORWARD] = "feed_forward_length"};
     const tern__architecture *a = tern__architecture_in(file);
     char key[TERN__ARCH_KEY];
     int64_t layer, rows;
     const tern__part *part = tern__part_of(name, &layer);
-    if (!a || !part || !part->in_layer || !keys[part->rows])
+    const bool width = part && part->rows == TERN__SIZE_WIDTH;
+    if (!a || !part || !part->in_layer || (!width && part->rows != TERN__SIZE_FEED_FORWARD))
         return 0;
-    tern__arch_key(a->name, keys[part->rows], key);
+    tern__hparam_key(a->name, width ? TERN__HPARAM_WIDTH : TERN__HPARAM_FEED_FORWARD, key);
     return tern_model_file_get_int(file, key, &rows) == TERN_OK ? rows : 0;
 }
 
