@@ -375,8 +375,8 @@ bool args_positive(const args *a, const char *name, double *out)
     return true;
 }
 
-/* "4096", "64K", "1.5MiB": a number and a power of 1024. */
-static bool read_bytes(const char *value, size_t *out)
+/* "4096", "64K", "1.5MiB": a number and a power of `thousand`, of 1024 with an i. */
+static bool read_bytes(const char *value, double thousand, uint64_t *out)
 {
     static const char units[] = "KMGT";
     char *end;
@@ -385,25 +385,39 @@ static bool read_bytes(const char *value, size_t *out)
     if (end == value || errno || !(number >= 0) || value[0] == '-' || value[0] == '+')
         return false;
     const char *unit = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
-    for (const char *u = units; unit && u <= unit; u++)
-        number *= 1024;
     end += unit != NULL;
-    if (*end == 'i' && unit)
+    if (*end == 'i' && unit) {
+        thousand = 1024;
         end++;
+    }
+    for (const char *u = units; unit && u <= unit; u++)
+        number *= thousand;
     if (*end == 'B')
         end++;
-    if (*end != '\0' || number > 1e18 || floor(number) != number)
+    if (*end != '\0' || number < 1 || number > 1e18 || floor(number) != number)
         return false;
-    *out = (size_t)number;
+    *out = (uint64_t)number;
     return true;
 }
 
 bool args_bytes(const args *a, const char *name, size_t *out)
 {
     const char *value = args_value(a, name);
-    if (!value || (read_bytes(value, out) && *out > 0))
+    uint64_t bytes = *out;
+    if (value && (!read_bytes(value, 1024, &bytes) || bytes > SIZE_MAX)) {
+        fail_usage("--%s is a number of bytes such as 4096, 64K or 1G, not '%s'", name, value);
+        return false;
+    }
+    *out = (size_t)bytes;
+    return true;
+}
+
+bool args_file_bytes(const args *a, const char *name, uint64_t *out)
+{
+    const char *value = args_value(a, name);
+    if (!value || read_bytes(value, 1000, out))
         return true;
-    fail_usage("--%s is a number of bytes such as 4096, 64K or 1G, not '%s'", name, value);
+    fail_usage("--%s is a size such as 500M or 5G, not '%s'", name, value);
     return false;
 }
 

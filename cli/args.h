@@ -61,8 +61,10 @@ bool args_positive(const args *a, const char *option, double *out);
 /* The same of per cent, which are below 1000, and of seconds, an hour at most. */
 bool args_percent(const args *a, const char *option, double *out);
 bool args_seconds(const args *a, const char *option, double *out);
-/* The same of bytes, a whole number of them: "4096", "64K", "1.5MiB". */
+/* The same of bytes, a whole number of them: "4096", "64K", "1.5MiB". K is 1024 for memory, and 1000 for files, as those who share files
+ * count; Ki is 1024 for both. */
 bool args_bytes(const args *a, const char *option, size_t *out);
+bool args_file_bytes(const args *a, const char *option, uint64_t *out);
 
 /* false: one of the options (up to one without a name) was given, and "--NAME why" was said: it would be dropped without a word. */
 bool args_none_of(const args *a, const option *names, const char *why);

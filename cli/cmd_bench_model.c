@@ -98,8 +98,6 @@ static bool take_sizes(const args *a, const char *name, int *one, int *numbers, 
 
 static int read_options(const args *a, tern_bench_model_options *o, int *threads, int (*sizes)[MOST_SIZES])
 {
-    int batch;
-    const char *cache = args_value(a, "cache-type");
     *o = tern_bench_model_options_default();
     o->path = args_value(a, "model");
     o->cpu = args_value(a, "cpu");
@@ -111,11 +109,8 @@ static int read_options(const args *a, tern_bench_model_options *o, int *threads
         !take_sizes(a, "n-gen", &o->n_gen, sizes[1], &o->n_gen_sizes, &o->gen_sizes) ||
         !args_int(a, "n-depth", 0, 1 << 20, 0, &o->n_depth) ||
         !args_int(a, "repetitions", 1, 1000, o->repetitions, &o->repetitions) ||
-        !args_int(a, "batch-size", 1, 65536, 512, &batch) || !args_seconds(a, "timeout", &o->timeout_s))
+        !engine_batch(a, &o->cache, &o->batch) || !args_seconds(a, "timeout", &o->timeout_s))
         return EXIT_USAGE;
-    o->batch = batch;
-    if (cache)
-        tern_dtype_parse(cache, &o->cache); /* one of the choices */
     return o->n_prompt + o->n_prompt_sizes + o->n_gen + o->n_gen_sizes > 0
                ? EXIT_DONE
                : fail_usage("-p 0 -n 0: nothing is left to measure");
@@ -158,10 +153,7 @@ static const char *backend_name(const tern_bench_model_row *row)
 static const char *device_model(const char *name)
 {
     tern_device_info device;
-    for (int i = 0; tern_catalog_device(i, &device) == TERN_OK; i++)
-        if (strcmp(device.name, name) == 0)
-            return device.model ? device.model : "";
-    return "";
+    return device_find(name, &device) && device.model ? device.model : "";
 }
 
 static const table_column columns[] = {

@@ -358,12 +358,9 @@ static int check_template(const talk *t)
 
 static int run(const args *a)
 {
-    talk t = {.template = args_value(a, "chat-template"), .generate = tern_generate_options_default()};
-    int most;
-    if (!engine_sampling(a, &t.generate.sampling) || !args_int(a, "n-predict", -2, 1 << 30, -1, &most))
+    talk t = {.template = args_value(a, "chat-template")};
+    if (!engine_generate(a, &t.generate))
         return EXIT_USAGE;
-    t.generate.most = most < 0 ? -1 : most;
-    t.generate.ignore_end = args_has(a, "ignore-eos");
     int code = metrics_open(a, &t.metrics);
     if (code == EXIT_DONE)
         code = engine_open(a, (engine_wishes){0}, &t.e);
@@ -398,8 +395,8 @@ static const option options[] = {
     {"system", 0, "TEXT", NULL, "what the model is told before the conversation"},
     NO_ESCAPE_OPTION,
     {"chat-template", 0, "NAME", LIST_CHAT_TEMPLATES, "instead of what the model's file says"},
-    {"n-predict", 'n', "N", NULL, "most tokens of an answer; -1 or -2 until the model ends it (default)"},
-    {"ignore-eos", 0, NULL, NULL, "go on where the model would end its answer"},
+    N_PREDICT_OPTION("most tokens of an answer; -1 or -2 until the model ends it"),
+    IGNORE_END_OPTION,
     SAMPLING_OPTIONS,
     {0},
 };

@@ -1,7 +1,5 @@
 /* cmd_convert.c - `tern convert`: a model in another type. */
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <tern/model_convert.h>
@@ -14,9 +12,12 @@
 #include "term.h"
 
 typedef struct reports {
-    bool as_json, sharded;
+    bool as_json, listed; /* all tensors were: files follow */
     json j;
     table t;
+    text model; /* what it is opened by */
+    uint64_t bytes;
+    int parts;
     int lossless, others;
     int as_loaded; /* of the others: master weights, that became what they are when they are loaded */
 } reports;
@@ -55,9 +56,30 @@ static void add_report(void *user, const tern_convert_report *r)
     }
 }
 
-static void print_result(const char *path, reports *all)
+/* A model in parts is opened by its index, any other by its one file. */
+static void add_file(void *user, const tern_convert_file *f)
 {
-    tern_model_file *file;
+    reports *all = user;
+    if (f->part != TERN_CONVERT_BESIDE)
+        all->bytes += f->bytes;
+    all->parts += f->part == TERN_CONVERT_TENSORS;
+    if (all->model.length == 0 && f->part != TERN_CONVERT_BESIDE)
+        text_add_safe(&all->model, f->path);
+    if (!all->as_json)
+        return;
+    if (!all->listed) {
+        json_end(&all->j);
+        json_array(&all->j, "files");
+        all->listed = true;
+    }
+    json_object(&all->j, NULL);
+    json_string(&all->j, "name", f->path);
+    json_uint(&all->j, "bytes", f->bytes);
+    json_end(&all->j);
+}
+
+static void print_result(reports *all)
+{
     char bytes[NUMBER_TEXT];
     if (all->as_json) {
         json_end(&all->j);
@@ -66,18 +88,11 @@ static void print_result(const char *path, reports *all)
         return;
     }
     text line = {0};
-    text_add_safe(&line, path);
-    text index = {0};
-    text_addf(&index, "%s.index.json", path);
-    if (all->sharded && tern_model_file_open(text_string(&index), NULL, &file) == TERN_OK) {
-        text_addf(&line, ".index.json: %s in ", format_bytes(bytes, tern_model_file_bytes(file)));
-        text_add_plural(&line, tern_model_file_parts(file) - 1, "part");
-        tern_model_file_close(file);
-    } else if (tern_model_file_open(path, NULL, &file) == TERN_OK) {
-        text_addf(&line, ": %s", format_bytes(bytes, tern_model_file_bytes(file)));
-        tern_model_file_close(file);
+    text_addf(&line, "%s: %s", text_string(&all->model), format_bytes(bytes, all->bytes));
+    if (all->parts > 1) {
+        text_add(&line, " in ");
+        text_add_plural(&line, all->parts, "part");
     }
-    text_free(&index);
     text_add(&line, ", ");
     text_add_plural(&line, all->lossless, "tensor");
     text_add(&line, " without loss");
@@ -96,8 +111,9 @@ static void print_result(const char *path, reports *all)
 static int convert(tern_ctx *ctx, const tern_model_file *file, const char *path,
                    tern_convert_options *options, bool as_json)
 {
-    reports all = {.as_json = as_json, .sharded = options->shard_bytes > 0, .t = table_make(columns, 5)};
+    reports all = {.as_json = as_json, .t = table_make(columns, 5)};
     options->report = add_report;
+    options->wrote = add_file;
     options->user = &all;
     options->progress = progress_update;
     if (as_json) {
@@ -109,8 +125,9 @@ static int convert(tern_ctx *ctx, const tern_model_file *file, const char *path,
     tern_status status = tern_model_convert(ctx, file, path, options);
     progress_end();
     if (status == TERN_OK)
-        print_result(path, &all);
+        print_result(&all);
     text_free(&all.j.out);
+    text_free(&all.model);
     table_free(&all.t);
     const tern_stored_info *to = tern_stored_get(options->type);
     if (status == TERN_DTYPE && !options->force && to && to->kind == TERN_STORED_TERNARY)
@@ -118,25 +135,6 @@ static int convert(tern_ctx *ctx, const tern_model_file *file, const char *path,
             "%s (a model that was not trained for it does not survive this; --force does it all the same)",
             tern_last_error());
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);
-}
-
-/* "500M", "1G", "1.5G" or bytes; decimal, as those who share files count. */
-static bool take_size(const args *a, const char *name, uint64_t *out)
-{
-    const char *value = args_value(a, name), *const units = "KMGT";
-    if (!value)
-        return true;
-    char *end;
-    double number = strtod(value, &end);
-    const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
-    for (const char *u = units; unit && u <= unit; u++)
-        number *= 1000;
-    if (end == value || (*end && (!unit || end[1])) || !(number >= 1 && number < 1e18)) {
-        fail_usage("--%s is a size such as 500M or 5G, not '%s'", name, value);
-        return false;
-    }
-    *out = (uint64_t)number;
-    return true;
 }
 
 static int convert_file(const args *a, tern_convert_options *options)
@@ -163,7 +161,7 @@ static int run(const args *a)
     tern_tokenizer *tokenizer = NULL;
     options.force = args_has(a, "force");
     if (!model_type(a, "type", &options.type) || !model_type(a, "embedding", &options.embedding) ||
-        !take_size(a, "shard-size", &options.shard_bytes))
+        !args_file_bytes(a, "shard-size", &options.shard_bytes))
         return EXIT_USAGE;
     if (!model_output(args_operand(a, 1), LIST_ENDINGS))
         return EXIT_USAGE;
@@ -184,7 +182,8 @@ static const option options[] = {
     {"tokenizer", 0, "FILE", NULL,
      "give the new file this tokenizer: a tokenizer.json, a .bin of llama2.c's, or a GGUF that has it"},
     {"shard-size", 0, "SIZE", NULL,
-     "write several .safetensors of at most so many bytes, 500M or 5G, and their index"},
+     "write several .safetensors of at most so many bytes, 500M or 5G (of 1000; 5Gi of 1024), and their "
+     "index"},
     {"force", 0, NULL, NULL,
      "ternarise weights of a model that was not trained for it, or write ternary layers as numbers, "
      "which of a BitNet only Tern reads as ternary, and of a LLaMA nobody"},

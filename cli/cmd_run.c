@@ -81,15 +81,10 @@ static bool take_lists(const args *a, wishes *w)
 
 static bool take_wishes(const args *a, wishes *w)
 {
-    int most;
-    w->generate = tern_generate_options_default();
-    if (!engine_sampling(a, &w->generate.sampling) || !take_lists(a, w) ||
-        !args_int(a, "n-predict", -2, 1 << 30, -1, &most) ||
+    if (!engine_generate(a, &w->generate) || !take_lists(a, w) ||
         !args_int(a, "logprobs", 0, 1000, 0, &w->generate.logprobs) ||
         !args_int(a, "parallel", 1, MOST_ANSWERS, 1, &w->answers))
         return false;
-    w->generate.most = most < 0 ? -1 : most; /* -2, "until the context is full", is what -1 does, too */
-    w->generate.ignore_end = args_has(a, "ignore-eos");
     w->as_json = args_has(a, "json");
     w->verbose = args_has(a, "verbose");
     w->checks = args_has(a, "check-device");
@@ -390,8 +385,7 @@ static const option options[] = {
      "the text to continue, with escapes such as \\n; else it is read from -f or standard input; the "
      "built-in model needs none"},
     {"file", 'f', "FILE", NULL, "a file with the text to continue, without the newline at its end"},
-    {"n-predict", 'n', "N", NULL,
-     "most tokens to generate; -1 or -2 until the model or the context ends (default)"},
+    N_PREDICT_OPTION("most tokens to generate; -1 or -2 until the model or the context ends"),
     NO_ESCAPE_OPTION,
     SAMPLING_OPTIONS,
     {"stop", 'r', "TEXT", NULL, "end where the answer would contain this text; may be repeated"},
@@ -399,7 +393,7 @@ static const option options[] = {
      "add X to the logit of a token, as in 15043+1 or 15043-inf; may be repeated"},
     {"special", 0, NULL, NULL, "control tokens in the prompt are tokens, not text"},
     {"parallel", 0, "N", NULL, "N answers at once, with seeds from --seed on (default: 1)"},
-    {"ignore-eos", 0, NULL, NULL, "go on where the model would end its answer"},
+    IGNORE_END_OPTION,
     {"no-display-prompt", 0, NULL, NULL, "print the answer alone"},
     {"json", 0, NULL, NULL,
      "print JSON: the text, its tokens, why it ended, tokens per second; also of what Ctrl-C stopped"},

@@ -16,6 +16,14 @@ static void say(void *user, tern_log_level level, const char *message)
     warn("%s", message);
 }
 
+bool device_find(const char *name, tern_device_info *out)
+{
+    for (int i = 0; tern_catalog_device(i, out) == TERN_OK; i++)
+        if (strcmp(out->name, name) == 0)
+            return true;
+    return false;
+}
+
 int device_open(const args *a, const tern_ctx_options *options, tern_ctx **out)
 {
     tern_ctx_options o = *options;

@@ -2,6 +2,7 @@
 #ifndef TERN_CLI_DEVICE_H
 #define TERN_CLI_DEVICE_H
 
+#include <tern/catalog.h>
 #include <tern/context.h>
 
 #include "args.h"
@@ -19,6 +20,9 @@
     {"device", 0, "NAME", NULL, "compute on this device (default: the first of `tern devices`); auto: on what is predicted to be fastest, step by step"}, \
     {"fallback", 0, NULL, NULL, "let the CPU run what that device cannot, or what fails there, and say so"}
 /* clang-format on */
+
+/* The device that is called so; false: there is none. */
+bool device_find(const char *name, tern_device_info *out);
 
 /* Reads them, and --cpu and --threads, and makes the context. Returns an exit code; a failure was said. */
 int device_open(const args *a, const tern_ctx_options *options, tern_ctx **out);

@@ -66,6 +66,30 @@ bool engine_sampling(const args *a, tern_sampling *out)
     return true;
 }
 
+bool engine_generate(const args *a, tern_generate_options *out)
+{
+    int most;
+    tern_generate_options o = tern_generate_options_default();
+    if (!engine_sampling(a, &o.sampling) || !args_int(a, "n-predict", -2, 1 << 30, -1, &most))
+        return false;
+    o.most = most < 0 ? -1 : most; /* -2, "until the context is full", is what -1 does, too */
+    o.ignore_end = args_has(a, "ignore-eos");
+    *out = o;
+    return true;
+}
+
+bool engine_batch(const args *a, tern_dtype *cache, int64_t *batch)
+{
+    int rows;
+    if (!args_int(a, "batch-size", 1, 65536, TERN_SESSION_BATCH, &rows))
+        return false;
+    *batch = rows;
+    *cache = MODEL_CACHE;
+    if (args_value(a, "cache-type"))
+        tern_dtype_parse(args_value(a, "cache-type"), cache); /* one of the choices */
+    return true;
+}
+
 tern_dtype engine_head(const args *a)
 {
     static const struct {
@@ -144,21 +168,16 @@ static int open_session(const args *a, engine_wishes wishes, engine *e)
     tern_model_info info;
     tern_model_get_info(e->model, &info);
     tern_session_options o = tern_session_options_default();
-    const char *cache = args_value(a, "cache-type");
-    o.cache = MODEL_CACHE;
-    if (cache)
-        tern_dtype_parse(cache, &o.cache); /* one of the choices */
-    int context, batch, most = info.context < (1 << 30) ? (int)info.context : 1 << 30;
+    int context, most = info.context < (1 << 30) ? (int)info.context : 1 << 30;
     int usual = wishes.context ? wishes.context : MODEL_CONTEXT;
     o.slots = wishes.slots;
     if (!args_int(a, "ctx-size", 0, 1 << 30, most < usual ? most : usual, &context) ||
-        !args_int(a, "batch-size", 1, 65536, 0, &batch))
+        !engine_batch(a, &o.cache, &o.batch))
         return EXIT_USAGE;
     if (context > most)
         warn("the model was trained for %d positions: -c %d becomes %d", most, context, most);
     context = context == 0 || context > most ? most : context;
     o.context = context;
-    o.batch = batch;
     tern_status status = tern_session_create(e->model, &o, &e->session);
     if (status == TERN_OK && args_has(a, "ease"))
         status = tern_governor_create(e->ctx, e->session, NULL, &e->governor);

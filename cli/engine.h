@@ -43,8 +43,8 @@ typedef struct engine_wishes {
     CPU_OPTION
 /* Of them, what other commands on models have too. */
 #define BATCH_OPTIONS \
-    {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: 512)"}, \
-    {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: f16)"}
+    {"batch-size", 'b', "N", NULL, "most tokens of a prompt computed at once (default: " ENGINE_TEXT(TERN_SESSION_BATCH) ")"}, \
+    {"cache-type", 0, "TYPE", "f32 f16 i8", "keys and values are kept as (default: " MODEL_CACHE_NAME ")"}
 #define HEAD_OPTION(help) {"head", 0, "TYPE", HEAD_LIST(HEAD_WORD), help}
 #define CPU_OPTION {"cpu", 0, "LEVEL", NULL, "highest instruction set to use, such as avx2 or avx2,-avxvnni"}
 /* X(word, type) */
@@ -53,6 +53,9 @@ typedef struct engine_wishes {
 #define ENGINE_TEXT(number) ENGINE_TEXT_OF(number)
 #define ENGINE_TEXT_OF(number) #number
 #define NO_ESCAPE_OPTION {"no-escape", 0, NULL, NULL, "\\n, \\t, \\\\ and the like in texts of the command line stay as they are"}
+/* engine_generate reads these two, and SAMPLING_OPTIONS. */
+#define N_PREDICT_OPTION(help) {"n-predict", 'n', "N", NULL, help " (default)"}
+#define IGNORE_END_OPTION {"ignore-eos", 0, NULL, NULL, "go on where the model would end its answer"}
 #define SAMPLING_OPTIONS                                                                                       \
     {"temp", 0, "X", NULL, "temperature; 0 or less always takes the likeliest token (default: " ENGINE_TEXT(TERN_SAMPLING_TEMPERATURE) ")"},                  \
     {"top-k", 0, "N", NULL, "keep the N likeliest tokens; 0 or less keeps all (default: " ENGINE_TEXT(TERN_SAMPLING_TOP_K) ")"},                         \
@@ -62,6 +65,10 @@ typedef struct engine_wishes {
     {"repeat-last-n", 0, "N", NULL, "how many tokens count as recent; -1: all (default: " ENGINE_TEXT(TERN_SAMPLING_REPEAT_LAST) ")"},                          \
     {"seed", 's', "N", NULL, "the same seed gives the same text; -1 takes another every time (default)"}
 /* clang-format on */
+
+/* What BATCH_OPTIONS say of keys and values and of rows at once, or what is usual. False: a value is no number that it may be, and that was
+ * said. */
+bool engine_batch(const args *a, tern_dtype *cache, int64_t *batch);
 
 /* What --head asks for; 0: nothing. */
 tern_dtype engine_head(const args *a);
@@ -79,5 +86,7 @@ tern_status engine_encode(const engine *e, const char *words, size_t length, boo
 
 /* False: a value is no number that it may be, and that was said. */
 bool engine_sampling(const args *a, tern_sampling *out);
+/* Defaults, and what the options say instead. */
+bool engine_generate(const args *a, tern_generate_options *out);
 
 #endif

@@ -8,6 +8,7 @@
 #include <tern/catalog.h>
 #include <tern/model.h>
 
+#include "device.h"
 #include "json.h"
 #include "model_source.h"
 #include "table.h"
@@ -106,17 +107,13 @@ static void measure_tokenizer(usage *u, const model_source *source)
 {
     tern_tokenizer *tokenizer = NULL;
     tern_tokenizer_info info;
-    tern_file_tensor rows;
-    int at;
     text why = {0};
     const tern_status status = model_tokenizer(source, &(model_words){0}, &tokenizer, &why);
     if (status != TERN_OK)
         text_add(status == TERN_NOT_FOUND ? &u->no_words : &u->why_not, text_string(&why));
     else if (tern_tokenizer_get_info(tokenizer, &info) == TERN_OK)
         u->tokens = info.n_tokens;
-    if (tern_model_file_find(source->file, "token_embd.weight", &at) == TERN_OK &&
-        tern_model_file_tensor(source->file, at, &rows) == TERN_OK)
-        u->known = rows.shape[0];
+    u->known = tern_model_file_vocabulary(source->file);
     tern_tokenizer_free(tokenizer);
     text_free(&why);
 }
@@ -228,10 +225,10 @@ static void print_memory(const usage *u)
     char weights[NUMBER_TEXT], cache[NUMBER_TEXT], all[NUMBER_TEXT];
     const tern_model_memory *m = &u->memory;
     tern_device_info device;
-    printf("  memory to run it: %s of weights, %s of f16 keys and values for a context of %lld: %s",
-           format_bytes(weights, m->weights), format_bytes(cache, m->cache), (long long)m->context,
-           format_bytes(all, m->weights + m->cache));
-    if (tern_catalog_device(0, &device) == TERN_OK)
+    printf("  memory to run it: %s of weights, %s of %s keys and values for a context of %lld: %s",
+           format_bytes(weights, m->weights), format_bytes(cache, m->cache), tern_dtype_name(MODEL_CACHE),
+           (long long)m->context, format_bytes(all, m->weights + m->cache));
+    if (device_find(m->device, &device))
         printf("; on %s (%s, %s)", device.name, device.backend, device.isa);
     putchar('\n');
     if (u->no_words.length > 0)

@@ -2,7 +2,6 @@
 #include "model_source.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "builtin.h"
@@ -61,26 +60,21 @@ int model_fail(const model_source *m)
 tern_status model_tokenizer(const model_source *m, const model_words *words, tern_tokenizer **out, text *why)
 {
     const tern_tokenizer_options cutting = {.pre = words->pre};
-    tern_tokenizer_info tokens;
-    tern_file_tensor table;
-    int at;
     tern_status status = words->own ? tern_tokenizer_load(words->own, &cutting, out)
                                     : tern_tokenizer_from_file(m->file, &cutting, out);
     if (status == TERN_NOT_FOUND && !words->own)
         text_addf(why, "%s with --tokenizer FILE", last_words());
     else if (status != TERN_OK)
         text_add(why, last_words());
-    if (status == TERN_UNSUPPORTED && !words->pre && strstr(text_string(why), "ask for one by name"))
-        text_add(why, ": --pre llama-bpe is LLaMA-3's and BitNet's");
-    if (status != TERN_OK || tern_tokenizer_get_info(*out, &tokens) != TERN_OK ||
-        tern_model_file_find(m->file, "token_embd.weight", &at) != TERN_OK ||
-        tern_model_file_tensor(m->file, at, &table) != TERN_OK || tokens.n_tokens <= table.shape[0])
+    if (status != TERN_OK)
         return status;
-    text_addf(why, "%s: a tokenizer of %lld tokens, but the model knows %lld: it is not this model's",
-              words->own ? words->own : m->name, (long long)tokens.n_tokens, (long long)table.shape[0]);
-    tern_tokenizer_free(*out);
-    *out = NULL;
-    return TERN_FORMAT;
+    status = tern_tokenizer_check(*out, m->file);
+    if (status != TERN_OK) {
+        text_add(why, last_words());
+        tern_tokenizer_free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 bool model_type(const args *a, const char *name, tern_stored *out)

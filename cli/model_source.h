@@ -15,6 +15,7 @@
 /* Positions that commands keep room for unless they wish otherwise, and what keys and values are kept as. */
 #define MODEL_CONTEXT 4096
 #define MODEL_CACHE TERN_F16
+#define MODEL_CACHE_NAME "f16" /* its name, for texts of --help */
 
 /* {0} is none. */
 typedef struct model_source {

@@ -171,7 +171,8 @@ static int take_tokenizer(train_run *r, const tern_model_file *from)
 {
     tern_tokenizer_info info;
     if (tern_tokenizer_from_file(from, NULL, &r->tokenizer) != TERN_OK ||
-        tern_tokenizer_get_info(r->tokenizer, &info) != TERN_OK)
+        tern_tokenizer_get_info(r->tokenizer, &info) != TERN_OK ||
+        tern_tokenizer_check(r->tokenizer, from) != TERN_OK)
         return fail_status(NULL);
     const int64_t wanted = tokens_wanted(&r->config);
     return !r->names_tokenizer || wanted == info.n_tokens

@@ -18,6 +18,7 @@ static tern_status make(tern_ctx *ctx, const char *path, parts *p)
 {
     TERN_TRY(tern_model_load(ctx, path, NULL, &p->model));
     TERN_TRY(tern_tokenizer_from_file(tern_model_get_file(p->model), NULL, &p->tokenizer));
+    TERN_TRY(tern_tokenizer_check(p->tokenizer, tern_model_get_file(p->model)));
     tern_session_options options = tern_session_options_default();
     options.context = 256;
     options.cache = TERN_F16; /* as `tern run` keeps keys and values: half of the memory of f32 */

@@ -36,7 +36,7 @@ typedef struct tern_bench_model_options {
     const int *prompt_sizes, *gen_sizes; /* ... and which, instead of n_prompt and n_gen; all above 0 */
     int n_depth;                         /* tokens that are in the context before */
     int repetitions;                     /* runs of each test; 0 = 5 */
-    int64_t batch;                       /* most rows computed at once; 0 = 512 */
+    int64_t batch;                       /* most rows computed at once; 0 = TERN_SESSION_BATCH */
     tern_dtype cache;                    /* of keys and values: TERN_F16 (0: this one), TERN_F32 or TERN_I8 */
     /* bytes that the probes of limits read; 0 = 256 MiB; with less, all probes are shorter, and worth less */
     int64_t memory;

@@ -64,13 +64,15 @@ typedef struct tern_model_info {
                                * embedding only where it is the head */
 } tern_model_info;
 
+#define TERN_SESSION_BATCH 512 /* rows computed at once unless a session's options say otherwise */
+
 /* Zeroed fields are the defaults. */
 typedef struct tern_session_options {
     int slots;       /* sequences that it can hold at once; 0 = 1                                    */
     int64_t context; /* positions of each; 0 = the model's. More than the model's is refused            */
     /* of keys and values: TERN_F32 (0: this one), TERN_F16 (what the program `tern` takes), or TERN_I8 with a scale for each head and position */
     tern_dtype cache;
-    int64_t batch;   /* most rows computed at once; longer prompts come in chunks; 0 = 512              */
+    int64_t batch;   /* most rows computed at once; longer prompts come in chunks; 0 = TERN_SESSION_BATCH */
     bool time_steps; /* keep how long every step takes: tern_session_get_program and tern_exec_step_time */
     /* or NULL: level high. Copied; what it points to outlives the session */
     const tern_compile_options *compile;

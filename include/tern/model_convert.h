@@ -47,6 +47,19 @@ typedef struct tern_convert_report {
     bool as_loaded;
 } tern_convert_report;
 
+/* What a file of the new model is for. */
+typedef enum tern_convert_part {
+    TERN_CONVERT_TENSORS, /* the model itself, or one of its parts */
+    TERN_CONVERT_INDEX,   /* of a model in parts, which is opened by this one */
+    TERN_CONVERT_BESIDE,  /* config.json and the tokenizer's files */
+} tern_convert_part;
+
+typedef struct tern_convert_file {
+    const char *path;
+    uint64_t bytes;
+    tern_convert_part part;
+} tern_convert_file;
+
 /* Zeroed fields are the defaults. */
 typedef struct tern_convert_options {
     tern_stored type;      /* of the weights of linear layers; TERN_STORED_AS_IS: as they are             */
@@ -57,6 +70,9 @@ typedef struct tern_convert_options {
     bool force;
     tern_model_progress progress; /* or NULL; told bytes that are looked at, written or read back */
     void (*report)(void *user, const tern_convert_report *tensor); /* or NULL; once for each, at the end */
+    /* or NULL; once for each file of the new model, at the end, in the order in which it is written; also for what stood beside it already
+     * with the same bytes */
+    void (*wrote)(void *user, const tern_convert_file *file);
     void *user;
     const tern_tokenizer *tokenizer; /* that the new file gets; NULL: the model's own, if it has one */
 } tern_convert_options;

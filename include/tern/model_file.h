@@ -214,6 +214,9 @@ TERN_API tern_status tern_model_file_tensor(const tern_model_file *file, int i, 
 /* By either name. TERN_NOT_FOUND. */
 TERN_API tern_status tern_model_file_find(const tern_model_file *file, const char *name, int *out);
 
+/* Tokens that the model knows: rows of its table of tokens; 0 if the file has no such table. */
+TERN_API int64_t tern_model_file_vocabulary(const tern_model_file *file);
+
 /* Facts about a stored type; NULL if the number is not one. Static. */
 TERN_API const tern_stored_info *tern_stored_get(tern_stored stored);
 /* Will tensor i be ternary when the model runs? Linear layers of a BitNet are, whatever they are stored as: master weights are

@@ -173,6 +173,11 @@ TERN_API tern_status tern_tokenizer_load(const char *path, const tern_tokenizer_
 TERN_API tern_status tern_tokenizer_parse_json(const char *text, size_t length,
                                                const tern_tokenizer_options *options, tern_tokenizer **out);
 
+/* May the model of `file` be run with it? It may have fewer tokens than the model knows (tern_model_file_vocabulary), of which the others
+ * are no text then; with more it is another model's: TERN_SHAPE. tern_generate does not ask. Of a file without a table of tokens nothing
+ * can be said: TERN_OK. */
+TERN_API tern_status tern_tokenizer_check(const tern_tokenizer *t, const tern_model_file *file);
+
 TERN_API void tern_tokenizer_free(tern_tokenizer *t); /* NULL is fine */
 
 /* The ways to cut text, "llama-bpe" first; NULL past the last. Static. */

@@ -46,7 +46,7 @@ enum { MOST_BATCH = 65536 };
 
 tern_session_options tern_session_options_default(void)
 {
-    return (tern_session_options){.slots = 1, .cache = TERN_F32, .batch = 512};
+    return (tern_session_options){.slots = 1, .cache = TERN_F32, .batch = TERN_SESSION_BATCH};
 }
 
 /* ---- making ---- */

@@ -138,7 +138,7 @@ static tern_status check_all_used(const loader *l)
         tern_file_tensor t;
         TERN_TRY(tern_model_file_tensor(l->m->file, i, &t));
         TERN__FAIL_IF(
-            !l->used[i] && !tern__is_left_over(l->m->file, &t), TERN_UNSUPPORTED,
+            !l->used[i] && !l->m->file->left_over[i], TERN_UNSUPPORTED,
             "%s: tensor '%s' is not one of architecture '%s': without it the answers would be wrong",
             tern_model_file_part(l->m->file, 0), t.name, l->m->h.architecture);
     }

@@ -84,14 +84,10 @@ tern_status tern_train_export_check(const tern_train_shape *shape, const tern_tr
 
 static tern_status check(const job *j, const tern_tokenizer *tokenizer)
 {
-    const int64_t vocabulary = j->net->shape.vocabulary;
     tern_tokenizer_info info;
     TERN_TRY(tern_tokenizer_get_info(tokenizer, &info));
     TERN_TRY(check_model(&j->net->shape, &j->o));
-    TERN__FAIL_IF(info.n_tokens > vocabulary, TERN_SHAPE,
-                  "trainer_export: the tokenizer has %d tokens, the model a vocabulary of %lld",
-                  (int)info.n_tokens, (long long)vocabulary);
-    return TERN_OK;
+    return tern__fail_of(tern__tokens_check(info.n_tokens, j->net->shape.vocabulary), "trainer_export");
 }
 
 /* ---- layers -------------------------------------------------------------------------------------------------------- */

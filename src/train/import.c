@@ -41,14 +41,10 @@ tern_status tern_train_shape_of(const tern_model_file *file, tern_train_shape *o
     TERN__FAIL_IF(!file || !out, TERN_INVALID_ARGUMENT,
                   "train_shape_of: the file or the place for the result are missing");
     tern__hparams h;
-    tern_file_tensor table;
-    int i;
     TERN_TRY(tern__hparams_read(file, &h));
     TERN_TRY(check_settings(file, &h));
     TERN_TRY(tern_model_check(file));
-    TERN_TRY(tern__table_of(file, &i));
-    TERN_TRY(tern_model_file_tensor(file, i, &table));
-    *out = (tern_train_shape){.vocabulary = table.shape[0],
+    *out = (tern_train_shape){.vocabulary = tern_model_file_vocabulary(file),
                               .context = h.context,
                               .layers = h.layers,
                               .width = h.width,

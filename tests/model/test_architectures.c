@@ -10,8 +10,9 @@
 
 #include "bytes.h"
 #include "harness.h"
-#include "model/arch/architecture.h"
+#include "model/arch/hparams.h"
 #include "model/arch/parts.h"
+#include "model/file/hf.h"
 #include "tiny_model.h"
 
 static const char *path_of(const char *name)
@@ -133,15 +134,9 @@ TEST(every_row_makes_models)
         SKIP("this build has no libjansson or no PCRE2: safetensors were left out");
 }
 
-/* Every number of hf_keys.def reaches a config.json, and comes back from it as it was. */
+/* Every number of hparams.def that it has a word for reaches a config.json, and comes back from it as it was. */
 TEST(numbers_of_config_json)
 {
-    static const struct {
-        const char *hf, *gguf;
-    } numbers[] = {
-#define HF_KEY(hf, gguf, kind) {hf, gguf},
-#include "model/arch/hf_keys.def"
-    };
     tern_ctx *ctx;
     tern_model_file *before, *after;
     CHECK(tiny_windowed_model(path_of("windowed.gguf"), "llama", TINY_CONTEXT / 2));
@@ -157,12 +152,15 @@ TEST(numbers_of_config_json)
     CHECK_OK(status);
     CHECK_OK(tern_model_file_open(path_of("numbers"), NULL, &after));
     int said = 0;
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    for (int i = 0; i < TERN__HPARAM_COUNT; i++) {
+        const tern__hparam_info *number = tern__hparam_get((tern__hparam)i);
         char own[TERN__ARCH_KEY], config[TERN__ARCH_KEY];
         double x, y, z;
-        tern__arch_key("llama", numbers[i].gguf, own);
+        if (!number->hf)
+            continue;
+        tern__hparam_key("llama", (tern__hparam)i, own);
         CHECK_OK(tern_model_file_get_float(after, own, &y));
-        CHECK_OK(tern_model_file_get_float(after, tern__arch_key("config", numbers[i].hf, config), &z));
+        CHECK_OK(tern_model_file_get_float(after, tern__arch_key("config", number->hf, config), &z));
         CHECK(y == z);
         if (tern_model_file_get_float(before, own, &x) != TERN_OK)
             continue;
@@ -211,6 +209,23 @@ TEST(messages_list_the_rows)
         CHECK(strstr(tern_last_error(), tern_model_architecture_name(i)));
 }
 
+static void check_both_ways(tern__part_id id, const tern__architecture *a, bool has)
+{
+    char gguf[TERN__PART_NAME], hf[TERN__MOST_NAME + 16], again[TERN__MOST_NAME + 16];
+    int64_t layer;
+    const char *suffix;
+    tern__part_name(tern__part_get(id), 12, gguf);
+    tern__hf_name_of(gguf, a, hf);
+    CHECK_EQ(strcmp(gguf, hf) != 0, has);
+    if (!has)
+        return;
+    CHECK_EQ(tern__part_parse(TERN__NAMES_HF, hf, &layer, &suffix), id);
+    CHECK_EQ(layer, tern__part_get(id)->in_layer ? 12 : -1);
+    CHECK_STR(suffix, ".weight");
+    tern__part_compose(TERN__NAMES_GGUF, id, a, layer, suffix, again, sizeof again);
+    CHECK_STR(again, gguf);
+}
+
 /* Names go to Hugging Face's and back for every part that an architecture has. */
 TEST(names_of_parts)
 {
@@ -221,6 +236,47 @@ TEST(names_of_parts)
             const bool has = part->role != TERN__ROLE_SUB_NORM || a->sub_norms;
             CHECK_EQ(tern__part_module((tern__part_id)k, a) != NULL, has);
             CHECK_EQ(part->in_layer, k >= TERN__PART_LAYER_BEGIN && k < TERN__PART_LAYER_END);
+            check_both_ways((tern__part_id)k, a, has);
         }
     }
+}
+
+/* What is no part of ours still tells its layer and what stands behind it; both ways of naming take the same numbers for a layer. */
+TEST(names_taken_apart)
+{
+    static const struct {
+        const char *gguf, *hf;
+        int64_t layer;
+        const char *suffix;
+    } cases[] = {
+        {"blk.7.ffn_norm_exps.weight", "model.layers.7.mlp.experts.weight", 7, ".weight"},
+        {"blk.4095.x.scale", "model.layers.4095.x.scale", 4095, ".scale"},
+        {"blk.4096.attn_q.weight", "model.layers.4096.self_attn.q_proj.weight", -1, ".weight"},
+        {"blk.1234567.attn_q.weight", "model.layers.1234567.self_attn.q_proj.weight", -1, ".weight"},
+        {"blk.99999999999999999999.attn_q.weight",
+         "model.layers.99999999999999999999.self_attn.q_proj.weight", -1, ".weight"},
+        {"blk.07.attn_q.weight", "model.layers.07.self_attn.q_proj.weight", -1, ".weight"},
+        {"blk..attn_q.weight", "model.layers..self_attn.q_proj.weight", -1, ".weight"},
+        {"blk.7", "model.layers.7", -1, ".7"},
+        {"blk.7.", "model.layers.7.", 7, ""},
+        {"blk.7.attn_q", "model.layers.7.q_proj", 7, ""},
+        {"output", "lm_head", -1, ""},
+        {"token_embd.weight.weight", "lm_head.weight.weight", -1, ".weight"},
+    };
+    const tern__architecture *a = tern__architecture_get(0);
+    char name[TERN__MOST_NAME + 16];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int naming = TERN__NAMES_GGUF; naming <= TERN__NAMES_HF; naming++) {
+            const char *whole = naming == TERN__NAMES_HF ? cases[i].hf : cases[i].gguf, *suffix;
+            int64_t layer;
+            CHECK_EQ(tern__part_parse((tern__naming)naming, whole, &layer, &suffix), TERN__PART_COUNT);
+            CHECK_EQ(layer, cases[i].layer);
+            CHECK_STR(suffix, cases[i].suffix);
+            tern__hf_name_of(whole, a, name);
+            CHECK_STR(name, whole);
+        }
+    tern__hf_name_of("blk.7.attn_q.scale", a, name);
+    CHECK_STR(name, "model.layers.7.self_attn.q_proj.scale");
+    tern__hf_name_of("output.bias", a, name);
+    CHECK_STR(name, "output.bias");
 }

@@ -9,6 +9,7 @@
 #include "bytes.h"
 #include "harness.h"
 #include "model/arch/hparams.h"
+#include "model/file/model_file.h"
 
 static bytes b;
 static tern_ctx *ctx;
@@ -551,6 +552,8 @@ TEST(configuration)
         CHECK_OK(tern_model_file_get_string(file, "general.architecture", &text));
         CHECK_STR(text, families[k].architecture);
         CHECK_EQ(tern_model_file_find(file, "output.weight", &at), k % 2 ? TERN_NOT_FOUND : TERN_OK);
+        CHECK_OK(tern_model_file_find(file, "lm_head.weight", &at));
+        CHECK_EQ(file->left_over[at], k % 2);
         tern_model_file_close(file);
     }
     open_folder(&file);

@@ -324,7 +324,11 @@ static const struct {
      "its ByteLevel pre-tokenizer adds a blank, as no known family does"},
     {"{\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(a+)+$\"},\"behavior\":\"Isolated\"}}",
      TERN_UNSUPPORTED,
-     "its pre-tokenizer is not one of those known; ask for one by name (llama-bpe, gpt-2, default)"},
+     "its pre-tokenizer is not one of those known; choose 'pre' from llama-bpe (LLaMA-3's and BitNet's), "
+     "gpt-2, default"},
+    {"{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":false}," MODEL "}",
+     TERN_UNSUPPORTED,
+     "it does not say how text is cut; choose 'pre' from llama-bpe (LLaMA-3's and BitNet's), gpt-2, default"},
     {"{\"pre_tokenizer\":{\"type\":\"Metaspace\"}}", TERN_UNSUPPORTED,
      "its Metaspace pre-tokenizer cuts text at blanks, as no known family does"},
     {"{\"pre_tokenizer\":{\"type\":\"Metaspace\",\"split\":false,\"replacement\":\"_\"}}", TERN_UNSUPPORTED,

@@ -8,6 +8,7 @@
 #include <tern/graph.h>
 
 #include "harness.h"
+#include "tiny_model.h"
 #include "vocabularies.h"
 
 /* The tokenizer of the test, or the test ends with the reason. */
@@ -292,6 +293,51 @@ TEST(random_text_comes_back)
     }
 }
 
+/* ---- tokenizers and models ------------------------------------------------------------------------------- */
+
+static tern_status some_tokens(size_t n, tern_tokenizer **out)
+{
+    tern_token_text texts[TINY_VOCABULARY + 1];
+    char words[TINY_VOCABULARY + 1][8];
+    tern_vocabulary d = tern_vocabulary_default();
+    for (size_t i = 0; i < n; i++) {
+        snprintf(words[i], sizeof words[i], "w%zu", i);
+        texts[i] = (tern_token_text){words[i], strlen(words[i])};
+    }
+    d.model = "llama";
+    d.tokens = texts;
+    d.n_tokens = n;
+    return tern_tokenizer_create(&d, NULL, out);
+}
+
+/* It may have fewer tokens than the model, not more; where nobody can say how many the model has, any. */
+TEST(of_a_model)
+{
+    static const uint8_t no_tensors[24] = {'G', 'G', 'U', 'F', 3};
+    char path[4096], message[4200];
+    tern_model_file *file, *none;
+    tern_tokenizer *t;
+    CHECK(harness_path(path, sizeof path, "of_a_model.gguf") && tiny_model(path, "llama"));
+    CHECK_OK(tern_model_file_open(path, NULL, &file));
+    CHECK_OK(tern_model_file_open_memory(no_tensors, sizeof no_tensors, "none", NULL, &none));
+    CHECK_EQ(tern_model_file_vocabulary(file), TINY_VOCABULARY);
+    CHECK_EQ(tern_model_file_vocabulary(none), 0);
+    for (size_t n = TINY_VOCABULARY - 1; n <= TINY_VOCABULARY; n++) {
+        CHECK_OK(some_tokens(n, &t));
+        CHECK_OK(tern_tokenizer_check(t, file));
+        tern_tokenizer_free(t);
+    }
+    CHECK_OK(some_tokens(TINY_VOCABULARY + 1, &t));
+    CHECK_STATUS(tern_tokenizer_check(t, file), TERN_SHAPE);
+    snprintf(message, sizeof message,
+             "%s: the tokenizer has 49 tokens, but the model knows 48: it is not this model's", path);
+    CHECK_STR(tern_last_error(), message);
+    CHECK_OK(tern_tokenizer_check(t, none));
+    tern_tokenizer_free(t);
+    tern_model_file_close(none);
+    tern_model_file_close(file);
+}
+
 /* ---- files that do not say how text is cut --------------------------------------------------------------- */
 
 static void check_pre(const char *architecture, const char *pre, const char *token, const char *wanted,
@@ -418,9 +464,9 @@ TEST(bad_vocabularies)
     check_refused(d, TERN_UNSUPPORTED, "tokenizer: unknown model 'bert'; known: gpt2, llama");
     d.model = "gpt2";
     d.pre = "qwen2";
-    check_refused(
-        d, TERN_UNSUPPORTED,
-        "tokenizer: unknown pre-tokenizer 'qwen2'; ask for one by name (llama-bpe, gpt-2, default)");
+    check_refused(d, TERN_UNSUPPORTED,
+                  "tokenizer: unknown pre-tokenizer 'qwen2'; choose 'pre' from llama-bpe (LLaMA-3's and "
+                  "BitNet's), gpt-2, default");
     d = two_tokens();
     d.types = (int32_t[]){1, 6};
     check_refused(d, TERN_FORMAT, "tokenizer: token 1 is a byte but is not called <0x00> to <0xFF>");

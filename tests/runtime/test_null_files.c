@@ -58,6 +58,7 @@ TEST(opening_and_looking)
     CHECK(tern_stored_get(TERN_STORED_F32) != NULL);
     CHECK(!tern_stored_keeps_ternary((tern_stored)-1) && !tern_stored_keeps_ternary(TERN_STORED_COUNT));
     NEUTRAL(tern_model_file_runs_ternary(NULL, 0), false);
+    NEUTRAL(tern_model_file_vocabulary(NULL), 0);
     REFUSED(tern_stored_parse(NULL, &o.stored));
     REFUSED(tern_stored_parse("f32", NULL));
     tear_down();

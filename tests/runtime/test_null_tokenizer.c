@@ -27,6 +27,8 @@ TEST(tokenizers)
     REFUSED(tern_tokenizer_parse_json(NULL, 0, NULL, &o.tokenizer));
     REFUSED(tern_tokenizer_parse_json("{}", 2, NULL, NULL));
     REFUSED(tern_tokenizer_from_file(NULL, NULL, &o.tokenizer));
+    REFUSED(tern_tokenizer_check(NULL, NULL));
+    REFUSED(tern_tokenizer_check(t, NULL));
     CHECK_EQ(tern_tokenizer_train_options_default().vocabulary, 257);
     REFUSED(tern_tokenizer_train(NULL, 0, NULL, &o.tokenizer));
     REFUSED(tern_tokenizer_train("a", 1, NULL, NULL));

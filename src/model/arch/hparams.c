@@ -12,34 +12,42 @@ typedef struct reader {
     const char *architecture;
 } reader;
 
-/* What is missing, by the name that it has in the file where people look for it. */
-static tern_status fail_missing(const reader *r, const char *name)
+const tern__hparam_info *tern__hparam_get(tern__hparam id)
 {
-    static const struct {
-        const char *hf, *gguf;
-    } keys[] = {
-#define HF_KEY(hf, gguf, kind) {hf, gguf},
-#include "model/arch/hf_keys.def"
+    static const tern__hparam_info rows[] = {
+#define HPARAM(id, gguf, hf, kind, most) {gguf, hf, TERN__HPARAM_##kind, most},
+#include "model/arch/hparams.def"
     };
-    for (size_t i = 0; i < TERN__COUNT(keys); i++)
-        TERN__FAIL_IF(tern_model_file_format(r->file) == TERN_FILE_SAFETENSORS &&
-                          strcmp(keys[i].gguf, name) == 0,
-                      TERN_NOT_FOUND, "the config.json beside it has no '%s'", keys[i].hf);
+    return &rows[id];
+}
+
+const char *tern__hparam_key(const char *architecture, tern__hparam id, char out[static TERN__ARCH_KEY])
+{
+    return tern__arch_key(architecture, tern__hparam_get(id)->gguf, out);
+}
+
+/* What is missing, by the name that it has in the file where people look for it. */
+static tern_status fail_missing(const reader *r, tern__hparam id)
+{
+    const char *name = tern__hparam_get(id)->hf;
+    TERN__FAIL_IF(name && tern_model_file_format(r->file) == TERN_FILE_SAFETENSORS, TERN_NOT_FOUND,
+                  "the config.json beside it has no '%s'", name);
     return TERN_NOT_FOUND; /* which was said */
 }
 
 /* A size in [1, most]. Without an entry: `otherwise`, or an error if that is 0. */
-static tern_status read_size(const reader *r, const char *name, int64_t most, int64_t otherwise, int64_t *out)
+static tern_status read_size_to(const reader *r, tern__hparam id, int64_t most, int64_t otherwise,
+                                int64_t *out)
 {
     char key[TERN__ARCH_KEY];
     int64_t value;
-    tern_status status = tern_model_file_get_int(r->file, tern__arch_key(r->architecture, name, key), &value);
+    tern_status status = tern_model_file_get_int(r->file, tern__hparam_key(r->architecture, id, key), &value);
     if (status == TERN_NOT_FOUND && otherwise > 0) {
         *out = otherwise;
         return TERN_OK;
     }
     if (status == TERN_NOT_FOUND)
-        return fail_missing(r, name);
+        return fail_missing(r, id);
     TERN_TRY(status);
     TERN__FAIL_IF(value < 1 || value > most, TERN_OUT_OF_RANGE, "'%s' is %lld, not in 1..%lld", key,
                   (long long)value, (long long)most);
@@ -47,19 +55,24 @@ static tern_status read_size(const reader *r, const char *name, int64_t most, in
     return TERN_OK;
 }
 
+static tern_status read_size(const reader *r, tern__hparam id, int64_t otherwise, int64_t *out)
+{
+    return read_size_to(r, id, tern__hparam_get(id)->most, otherwise, out);
+}
+
 /* A positive, finite number. `otherwise` as above. */
-static tern_status read_number(const reader *r, const char *name, double otherwise, double *out)
+static tern_status read_number(const reader *r, tern__hparam id, double otherwise, double *out)
 {
     char key[TERN__ARCH_KEY];
     double value;
     tern_status status =
-        tern_model_file_get_float(r->file, tern__arch_key(r->architecture, name, key), &value);
+        tern_model_file_get_float(r->file, tern__hparam_key(r->architecture, id, key), &value);
     if (status == TERN_NOT_FOUND && otherwise > 0) {
         *out = otherwise;
         return TERN_OK;
     }
     if (status == TERN_NOT_FOUND)
-        return fail_missing(r, name);
+        return fail_missing(r, id);
     TERN_TRY(status);
     TERN__FAIL_IF(!(value > 0) || !isfinite(value), TERN_OUT_OF_RANGE, "'%s' is %g, not a positive number",
                   key, value);
@@ -73,7 +86,7 @@ static tern_status limit_to_window(const reader *r, int64_t *context)
     char key[TERN__ARCH_KEY];
     int64_t window;
     tern_status status = tern_model_file_get_int(
-        r->file, tern__arch_key(r->architecture, "attention.sliding_window", key), &window);
+        r->file, tern__hparam_key(r->architecture, TERN__HPARAM_WINDOW, key), &window);
     if (status == TERN_OK && window > 0 && window < *context)
         *context = window;
     return status == TERN_NOT_FOUND ? TERN_OK : status;
@@ -111,29 +124,29 @@ static tern_status read_all(const tern_model_file *file, tern__hparams *out)
                        .sub_norms = a->sub_norms,
                        .ternary = tern__says_ternary(file)};
     TERN_TRY(tern__rope_pairs_of(file, a, &h.rope_pairs));
-    TERN_TRY(read_size(&r, "block_count", TERN__MOST_LAYERS, 0, &h.layers));
-    TERN_TRY(read_size(&r, "embedding_length", TERN__MOST_WIDTH, 0, &h.width));
-    TERN_TRY(read_size(&r, "feed_forward_length", TERN__MOST_WIDTH, 0, &h.feed_forward));
-    TERN_TRY(read_size(&r, "context_length", TERN__MOST_CONTEXT, 0, &h.context));
-    TERN_TRY(read_size(&r, "attention.head_count", TERN__MOST_HEADS, 0, &h.heads));
-    TERN_TRY(read_size(&r, "attention.head_count_kv", TERN__MOST_HEADS, h.heads, &h.kv_heads));
+    TERN_TRY(read_size(&r, TERN__HPARAM_LAYERS, 0, &h.layers));
+    TERN_TRY(read_size(&r, TERN__HPARAM_WIDTH, 0, &h.width));
+    TERN_TRY(read_size(&r, TERN__HPARAM_FEED_FORWARD, 0, &h.feed_forward));
+    TERN_TRY(read_size(&r, TERN__HPARAM_CONTEXT, 0, &h.context));
+    TERN_TRY(read_size(&r, TERN__HPARAM_HEADS, 0, &h.heads));
+    TERN_TRY(read_size(&r, TERN__HPARAM_KV_HEADS, h.heads, &h.kv_heads));
     TERN__FAIL_IF(h.heads % h.kv_heads != 0, TERN_SHAPE, "%lld heads cannot share %lld key heads",
                   (long long)h.heads, (long long)h.kv_heads);
     const bool even = h.width % h.heads == 0; /* else the file has to say how wide a head is */
-    tern_status status =
-        read_size(&r, "attention.key_length", TERN__MOST_WIDTH, even ? h.width / h.heads : 0, &h.head_width);
+    tern_status status = read_size(&r, TERN__HPARAM_HEAD_WIDTH, even ? h.width / h.heads : 0, &h.head_width);
     TERN__FAIL_IF(status == TERN_NOT_FOUND, TERN_SHAPE,
                   "a width of %lld cannot be split over %lld heads, and nothing says how wide they are",
                   (long long)h.width, (long long)h.heads);
     TERN_TRY(status);
-    TERN_TRY(read_size(&r, "rope.dimension_count", h.head_width, h.head_width, &h.rope_width));
+    TERN_TRY(read_size_to(&r, TERN__HPARAM_ROPE_WIDTH, h.head_width, h.head_width, &h.rope_width));
     TERN__FAIL_IF(h.rope_width % 2 != 0, TERN_SHAPE, "positions rotate pairs, but %lld coordinates are odd",
                   (long long)h.rope_width);
-    TERN_TRY(read_number(&r, "attention.layer_norm_rms_epsilon", 0, &h.norm_eps));
-    TERN_TRY(read_number(&r, "rope.freq_base", 10000, &h.rope_theta));
+    TERN_TRY(read_number(&r, TERN__HPARAM_NORM_EPS, 0, &h.norm_eps));
+    TERN_TRY(read_number(&r, TERN__HPARAM_ROPE_THETA, 10000, &h.rope_theta));
     TERN_TRY(limit_to_window(&r, &h.context));
-    status = tern_model_file_get_int(file, tern__arch_key(a->name, "vocab_size", (char[TERN__ARCH_KEY]){0}),
-                                     &h.vocabulary);
+    char key[TERN__ARCH_KEY];
+    status =
+        tern_model_file_get_int(file, tern__hparam_key(a->name, TERN__HPARAM_VOCABULARY, key), &h.vocabulary);
     if (status == TERN_NOT_FOUND)
         h.vocabulary = 0;
     else

@@ -13,6 +13,23 @@ enum {
     TERN__MOST_CONTEXT = 1 << 27,
 };
 
+/* Rows of hparams.def. */
+typedef enum tern__hparam {
+#define HPARAM(id, gguf, hf, kind, most) TERN__HPARAM_##id,
+#include "model/arch/hparams.def"
+    TERN__HPARAM_COUNT
+} tern__hparam;
+
+typedef struct tern__hparam_info {
+    const char *gguf, *hf; /* `hf` may be NULL */
+    enum { TERN__HPARAM_WHOLE, TERN__HPARAM_REAL } kind;
+    int64_t most;
+} tern__hparam_info;
+
+const tern__hparam_info *tern__hparam_get(tern__hparam id);
+/* Its key in the metadata of a file of this architecture: tern__arch_key. */
+const char *tern__hparam_key(const char *architecture, tern__hparam id, char out[static TERN__ARCH_KEY]);
+
 typedef struct tern__hparams {
     const char *architecture; /* of the file's */
     tern__activation activation;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "model/arch/hparams.h"
 
 static const tern__part parts[] = {
 #define MODEL_PART(id, role, gguf, hf, rows, columns) \
@@ -55,26 +56,81 @@ int64_t tern__part_columns(const tern__part *part, const tern__part_shape *s)
     return size_of(part->columns, s);
 }
 
+/* ---- names ---- */
+
+static const char *const layer_starts[] = {[TERN__NAMES_GGUF] = "blk.", [TERN__NAMES_HF] = "model.layers."};
+
+static const char *word_of(tern__naming naming, tern__part_id id, const tern__architecture *a)
+{
+    return naming == TERN__NAMES_GGUF ? parts[id].gguf : tern__part_module(id, a);
+}
+
 const char *tern__part_name(const tern__part *part, int64_t layer, char out[static TERN__PART_NAME])
 {
-    if (part->in_layer)
-        snprintf(out, TERN__PART_NAME, "blk.%lld.%s.weight", (long long)layer, part->gguf);
-    else
-        snprintf(out, TERN__PART_NAME, "%s.weight", part->gguf);
+    tern__part_compose(TERN__NAMES_GGUF, (tern__part_id)(part - parts), NULL, layer, ".weight", out,
+                       TERN__PART_NAME);
     return out;
+}
+
+void tern__part_compose(tern__naming naming, tern__part_id id, const tern__architecture *a, int64_t layer,
+                        const char *suffix, char *out, size_t room)
+{
+    const char *word = word_of(naming, id, a);
+    if (!word)
+        *out = 0;
+    else if (parts[id].in_layer)
+        snprintf(out, room, "%s%lld.%s%s", layer_starts[naming], (long long)layer, word, suffix);
+    else
+        snprintf(out, room, "%s%s", word, suffix);
+}
+
+/* What stands behind "blk.12."; NULL if a name does not begin with a layer. */
+static const char *behind_layer(tern__naming naming, const char *name, int64_t *layer)
+{
+    const size_t start = strlen(layer_starts[naming]);
+    if (strncmp(name, layer_starts[naming], start) != 0)
+        return NULL;
+    const char *digits = name + start, *at = digits;
+    int64_t number = 0;
+    for (; *at >= '0' && *at <= '9' && number < TERN__MOST_LAYERS; at++)
+        number = number * 10 + (*at - '0');
+    if (at == digits || *at != '.' || number >= TERN__MOST_LAYERS || (*digits == '0' && at > digits + 1))
+        return NULL;
+    *layer = number;
+    return at + 1;
+}
+
+/* Is it what any architecture calls the part? */
+static bool is_called(tern__naming naming, tern__part_id id, const char *word, size_t length)
+{
+    const tern__architecture *a;
+    for (int i = 0; (a = tern__architecture_get(i)); i++) {
+        const char *own = word_of(naming, id, a);
+        if (own && strlen(own) == length && memcmp(own, word, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+tern__part_id tern__part_parse(tern__naming naming, const char *name, int64_t *layer, const char **suffix)
+{
+    *layer = -1;
+    const char *rest = behind_layer(naming, name, layer), *word = rest ? rest : name;
+    const char *dot = strrchr(word, '.');
+    *suffix = dot ? dot : word + strlen(word);
+    for (int i = 0; dot && i < TERN__PART_COUNT; i++)
+        if (parts[i].in_layer == (rest != NULL) &&
+            is_called(naming, (tern__part_id)i, word, (size_t)(dot - word)))
+            return (tern__part_id)i;
+    return TERN__PART_COUNT;
 }
 
 const tern__part *tern__part_of(const char *name, int64_t *layer)
 {
-    long long number = 0;
-    char own[TERN__PART_NAME];
-    /* What is not written as we would write it is found out by writing it. */
-    const bool in_layer = sscanf(name, "blk.%9lld.", &number) == 1;
-    *layer = in_layer ? number : 0;
-    for (size_t i = 0; i < TERN__COUNT(parts) && *layer >= 0; i++)
-        if (parts[i].in_layer == in_layer && strcmp(tern__part_name(&parts[i], *layer, own), name) == 0)
-            return &parts[i];
-    return NULL;
+    const char *suffix;
+    const tern__part_id id = tern__part_parse(TERN__NAMES_GGUF, name, layer, &suffix);
+    *layer = *layer < 0 ? 0 : *layer;
+    return id < TERN__PART_COUNT && strcmp(suffix, ".weight") == 0 ? &parts[id] : NULL;
 }
 
 bool tern__part_is_linear(const char *name)
@@ -97,7 +153,18 @@ tern_status tern__head_of(const tern_model_file *file, int *head, bool *tied)
     return *tied ? tern__table_of(file, head) : TERN_OK;
 }
 
-/* Of <tern/model_file.h>, but a question about parts and architectures. */
+/* ---- of <tern/model_file.h>, but questions about parts and architectures ---- */
+
+int64_t tern_model_file_vocabulary(const tern_model_file *file)
+{
+    tern_file_tensor t;
+    int i;
+    return file && tern__table_of(file, &i) == TERN_OK && tern_model_file_tensor(file, i, &t) == TERN_OK &&
+                   t.rank == 2
+               ? t.shape[0]
+               : 0;
+}
+
 bool tern_model_file_runs_ternary(const tern_model_file *file, int i)
 {
     tern_file_tensor t;

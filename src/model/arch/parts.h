@@ -54,7 +54,22 @@ int64_t tern__part_columns(const tern__part *part, const tern__part_shape *s);
 /* GGUF's name; `layer` is that of a part of one. */
 const char *tern__part_name(const tern__part *part, int64_t layer, char out[static TERN__PART_NAME]);
 
-/* The part that a tensor with this name of GGUF's is; NULL: of no model that is known. *layer: of a part of one, else 0. */
+/* In whose words a name is. */
+typedef enum tern__naming {
+    TERN__NAMES_GGUF, /* "blk.12.attn_q.weight", "token_embd.weight" */
+    TERN__NAMES_HF,   /* "model.layers.12.self_attn.q_proj.weight", "model.embed_tokens.weight" */
+} tern__naming;
+
+/* Takes the name of a tensor apart, the one place that does. The part that it belongs to, by what any architecture calls it;
+ * TERN__PART_COUNT: to none of a model that is known. *layer: the number of the layer, also of parts that are not known, or -1: outside of
+ * layers; only numbers that a layer can have count, as they are written. *suffix: from the last dot on, ".weight"; "" if the name ends with
+ * the part. */
+tern__part_id tern__part_parse(tern__naming naming, const char *name, int64_t *layer, const char **suffix);
+/* The other way, as models of an architecture call it; "" if that has no such part. `room` bytes at `out`. */
+void tern__part_compose(tern__naming naming, tern__part_id id, const tern__architecture *a, int64_t layer,
+                        const char *suffix, char *out, size_t room);
+
+/* The part that a tensor with this name of GGUF's is, the weight itself; NULL: of no model that is known. *layer: of a part of one, else 0. */
 const tern__part *tern__part_of(const char *name, int64_t *layer);
 /* Is it a weight of a layer's products? */
 bool tern__part_is_linear(const char *name);

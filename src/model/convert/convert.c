@@ -12,7 +12,7 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "model/arch/architecture.h"
+#include "model/arch/hparams.h"
 #include "model/file/codec.h"
 #include "model/file/hf.h"
 #include "model/arch/parts.h"
@@ -292,8 +292,9 @@ static tern_status add_index(job *j, const char *path)
     }
     tern__strbuf_add(&s, "\n  }\n}\n");
     tern__strbuf_addf(&name, "%s.index.json", tern__path_name(path));
-    tern_status status = name.failed ? tern__out_of_memory(strlen(path))
-                                     : tern__hf_beside_add(&j->beside, path, name.text, &s);
+    tern_status status = name.failed
+                             ? tern__out_of_memory(strlen(path))
+                             : tern__hf_beside_add(&j->beside, path, name.text, TERN_CONVERT_INDEX, &s);
     tern__strbuf_free(&name);
     tern__strbuf_free(&s);
     return status;
@@ -397,6 +398,18 @@ static void report(const job *j)
     }
 }
 
+static void report_files(const job *j)
+{
+    for (size_t i = 0; i < j->beside.n && j->o.wrote; i++) {
+        const tern__beside_file *f = &j->beside.files[i];
+        j->o.wrote(j->o.user, &(tern_convert_file){f->path, f->text.length, f->part});
+    }
+    for (size_t i = 0; i < j->outputs.n && j->o.wrote; i++) {
+        const tern__output *out = &j->outputs.files[i];
+        j->o.wrote(j->o.user, &(tern_convert_file){out->path, out->bytes, TERN_CONVERT_TENSORS});
+    }
+}
+
 /* What cannot be loaded is not called a model that lost nothing; and what a config.json says and GGUF has no key for does not reach the new
  * file, which would be taken then, and be wrong. A file that does not tell how many layers it has is no model but some tensors, and one of
  * another architecture keeps its name, by which it is refused before and afterwards: both go through, and it is said. */
@@ -405,9 +418,10 @@ static tern_status check_model(const job *j)
     const tern__architecture *a = tern__architecture_in(j->file);
     char key[TERN__ARCH_KEY];
     int at;
-    const bool model = tern_model_file_meta_find(
-                           j->file, tern__arch_key(a ? a->name : "", "block_count", key), &at) == TERN_OK ||
-                       tern_model_file_meta_find(j->file, "split.count", &at) == TERN_OK;
+    const bool model =
+        tern_model_file_meta_find(j->file, tern__hparam_key(a ? a->name : "", TERN__HPARAM_LAYERS, key),
+                                  &at) == TERN_OK ||
+        tern_model_file_meta_find(j->file, "split.count", &at) == TERN_OK;
     const tern_status status = tern_model_check(j->file);
     if (model || status == TERN_OK || status == TERN_OUT_OF_MEMORY)
         return status;
@@ -419,12 +433,8 @@ static tern_status check_model(const job *j)
 static tern_status compare_tokens(const tern_vocabulary *d, void *user)
 {
     const job *j = user;
-    int table;
-    if (tern__table_of(j->file, &table) == TERN_OK && (int64_t)d->n_tokens > j->file->tensors[table].shape[0])
-        tern__log(TERN_LOG_WARN,
-                  "the new file cannot be run: its tokenizer has %zu tokens, but the model knows %lld: it is "
-                  "not this model's",
-                  d->n_tokens, (long long)j->file->tensors[table].shape[0]);
+    if (tern__tokens_check((int64_t)d->n_tokens, tern_model_file_vocabulary(j->file)) != TERN_OK)
+        tern__log(TERN_LOG_WARN, "the new file cannot be run: %s", tern_last_error());
     return TERN_OK;
 }
 
@@ -494,8 +504,10 @@ tern_status tern_model_convert(tern_ctx *ctx, const tern_model_file *file, const
     job j = {.ctx = ctx, .file = file, .o = options ? *options : tern_convert_options_default()};
     j.work = (tern__model_work){.progress = j.o.progress, .user = j.o.user};
     tern_status status = run(&j, path);
-    if (status == TERN_OK)
+    if (status == TERN_OK) {
         report(&j);
+        report_files(&j);
+    }
     tern__outputs_free(&j.outputs, status == TERN_OK);
     tern__hf_beside_free(&j.beside, status == TERN_OK);
     tern__free(j.plan);

@@ -36,7 +36,8 @@ typedef struct tern__output {
     tern__model_writer w;
     size_t first, end;
     char *path;
-    bool there; /* it has taken its place */
+    uint64_t bytes; /* once it is complete */
+    bool there;     /* it has taken its place */
 } tern__output;
 
 /* Zeroed = none. */
@@ -55,6 +56,7 @@ typedef struct tern__destination {
 
 /* The format that a file's name asks for. */
 tern_file_format tern__format_of_name(const char *path);
+const tern__model_format *tern__format_get(tern_file_format format);
 
 /* Opens as many files as it takes: PATH, or PATH-00001-of-00002.safetensors and so on. TERN_INVALID_ARGUMENT if one is a part of
  * `file`. After a failure too tern__outputs_free lets everything go. */

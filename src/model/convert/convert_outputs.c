@@ -14,10 +14,11 @@ static const struct destination {
     tern_file_format format;
     const char *ending;
     tern_status (*create)(const char *path, tern__model_work *work, tern__model_writer *w);
+    const tern__model_format *what; /* what it is like */
 } destinations[] = {
-    {TERN_FILE_GGUF, ".gguf", tern__gguf_create},
-    {TERN_FILE_SAFETENSORS, ".safetensors", tern__safetensors_create},
-    {TERN_FILE_LLAMA2C, ".bin", tern__llama2c_create},
+    {TERN_FILE_GGUF, ".gguf", tern__gguf_create, &tern__gguf_format},
+    {TERN_FILE_SAFETENSORS, ".safetensors", tern__safetensors_create, &tern__safetensors_format},
+    {TERN_FILE_LLAMA2C, ".bin", tern__llama2c_create, &tern__llama2c_format},
 };
 
 const char *tern_convert_ending(int i)
@@ -42,6 +43,11 @@ static const struct destination *destination_of(tern_file_format format)
     while (d->format != format)
         d++;
     return d;
+}
+
+const tern__model_format *tern__format_get(tern_file_format format)
+{
+    return destination_of(format)->what;
 }
 
 /* Bytes of a tensor, and of its scale, where they go. */
@@ -129,6 +135,7 @@ tern_status tern__outputs_open(const tern_model_file *file, const tern__conversi
 tern_status tern__outputs_commit(tern__outputs *all)
 {
     for (size_t i = 0; i < all->n; i++) {
+        all->files[i].bytes = all->files[i].w.out.bytes;
         TERN_TRY(tern__model_writer_commit(&all->files[i].w));
         all->files[i].there = true;
     }

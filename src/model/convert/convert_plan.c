@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/checked.h"
 #include "base/status.h"
-#include "model/arch/architecture.h"
+#include "model/arch/hparams.h"
 #include "model/file/codec.h"
 #include "model/convert/convert.h"
 #include "model/convert/ternary_write.h"
@@ -17,16 +17,13 @@
 #include "model/file/stored.h"
 #include "tensor/convert.h"
 
-static bool ends_in(const char *name, const char *end)
-{
-    size_t n = strlen(name), m = strlen(end);
-    return n >= m && strcmp(name + n - m, end) == 0;
-}
-
 /* Can it be a weight of a product? Wider than tern__part_is_linear: files of architectures that are not known are converted, too. */
 static bool may_be_linear(const tern_file_tensor *t)
 {
-    return t->rank == 2 && strncmp(t->name, "blk.", 4) == 0 && ends_in(t->name, ".weight");
+    int64_t layer;
+    const char *suffix;
+    tern__part_parse(TERN__NAMES_GGUF, t->name, &layer, &suffix);
+    return t->rank == 2 && layer >= 0 && strcmp(suffix, ".weight") == 0;
 }
 
 static bool is_table(const tern_file_tensor *t)
@@ -116,9 +113,9 @@ static tern_status plan_order(const tern_model_file *file, const tern_file_tenso
         format == TERN_FILE_SAFETENSORS ? TERN__ROPE_HALVES : a->gguf_pairs; /* llama2.c: GGUF's of LLaMA */
     if (before == after)
         return TERN_OK;
-    tern__arch_key(a->name, "attention.head_count_kv", key);
+    tern__hparam_key(a->name, TERN__HPARAM_KV_HEADS, key);
     if (q || tern_model_file_get_int(file, key, &heads) != TERN_OK)
-        TERN_TRY(tern_model_file_get_int(file, tern__arch_key(a->name, "attention.head_count", key), &heads));
+        TERN_TRY(tern_model_file_get_int(file, tern__hparam_key(a->name, TERN__HPARAM_HEADS, key), &heads));
     TERN__FAIL_IF(heads < 1 || !tern__i64_mul(2, heads, &in_pairs) || t->shape[0] % in_pairs != 0,
                   TERN_FORMAT, "%s: the %lld rows of '%s' cannot be put in another order within %lld heads",
                   file->parts[0].path, (long long)t->shape[0], t->name, (long long)heads);
@@ -192,21 +189,9 @@ static tern_status plan_scale(tern_ctx *ctx, const tern_model_file *file, bool f
 static tern_status check_type(const tern_model_file *file, const tern_file_tensor *t, tern_file_format format,
                               tern_stored to)
 {
+    TERN_TRY(tern__fail_of(tern__format_get(format)->check_type(t, to, !is_table(t)), file->parts[0].path));
     const int planes = tern__codec_planes(to);
-    bool has = to == TERN_STORED_AS_IS       ? false
-               : format == TERN_FILE_LLAMA2C ? to == TERN_STORED_F32
-               : format == TERN_FILE_GGUF    ? tern_stored_get(to)->gguf_number >= 0
-                                             : tern__safetensors_type_name(to) != NULL;
-    const char *name = tern_stored_get(to == TERN_STORED_AS_IS ? t->stored : to)->name;
-    TERN__FAIL_IF(!has && format == TERN_FILE_GGUF, TERN_UNSUPPORTED,
-                  "%s: tensor '%s' is %s, which GGUF has not%s", file->parts[0].path, t->stored_name, name,
-                  to == TERN_STORED_HF_T2 ? ": choose i2_s, tq2_0 or tq1_0, which hold the same codes" : "");
-    TERN__FAIL_IF(!has && format == TERN_FILE_LLAMA2C, TERN_UNSUPPORTED,
-                  "%s: tensor '%s' cannot be %s: llama2.c's files have f32 only", file->parts[0].path,
-                  t->stored_name, name);
-    TERN__FAIL_IF(
-        !has, TERN_UNSUPPORTED, "%s: tensor '%s' cannot be %s in safetensors: choose f32, f16 or bf16%s",
-        file->parts[0].path, t->stored_name, name, is_table(t) ? "" : ", or for ternary layers hf_t2");
+    const char *name = tern_stored_get(to)->name;
     TERN__FAIL_IF(planes > 1 && t->shape[0] % planes != 0, TERN_SHAPE,
                   "%s: tensor '%s' has %lld rows: %s packs %d into one, and could not say how many of "
                   "the last there are: choose f32, f16 or bf16",
@@ -388,7 +373,7 @@ tern_status tern__plan_conversion(tern_ctx *ctx, const tern_model_file *file,
     }
     for (size_t i = 0; i < file->n_tensors && status == TERN_OK; i++) {
         plan[n].source = (int)i;
-        if (scales[i] || tern__is_left_over(file, &file->tensors[i]))
+        if (scales[i] || file->left_over[i])
             continue; /* a scale is written again with its weight, if it is still needed */
         status = plan_tensor(&(question){.ctx = ctx,
                                          .file = file,

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "model/arch/architecture.h"
+#include "model/arch/hparams.h"
 #include "model/tokenizer/tokenizer.h"
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------- */
@@ -14,26 +14,26 @@
 void tern__gguf_add_shape(tern__model_writer *w, const tern_model_shape *s, double norm_eps)
 {
     const struct {
-        const char *name;
+        tern__hparam id;
         int64_t value;
     } sizes[] = {
-        {"vocab_size", s->vocabulary},
-        {"context_length", s->context},
-        {"embedding_length", s->width},
-        {"block_count", s->layers},
-        {"feed_forward_length", s->feed_forward},
-        {"rope.dimension_count", s->width / s->heads},
-        {"attention.head_count", s->heads},
-        {"attention.head_count_kv", s->kv_heads},
+        {TERN__HPARAM_VOCABULARY, s->vocabulary},
+        {TERN__HPARAM_CONTEXT, s->context},
+        {TERN__HPARAM_WIDTH, s->width},
+        {TERN__HPARAM_LAYERS, s->layers},
+        {TERN__HPARAM_FEED_FORWARD, s->feed_forward},
+        {TERN__HPARAM_ROPE_WIDTH, s->width / s->heads},
+        {TERN__HPARAM_HEADS, s->heads},
+        {TERN__HPARAM_KV_HEADS, s->kv_heads},
     };
     char key[TERN__ARCH_KEY];
     tern__gguf_meta_string(w, "general.architecture", s->architecture, strlen(s->architecture));
     tern__gguf_meta_string(w, "general.name", s->name, strlen(s->name));
     for (size_t i = 0; i < TERN__COUNT(sizes); i++)
-        tern__gguf_meta_u32(w, tern__arch_key(s->architecture, sizes[i].name, key), (uint32_t)sizes[i].value);
-    tern__gguf_meta_f32(w, tern__arch_key(s->architecture, "attention.layer_norm_rms_epsilon", key),
-                        (float)norm_eps);
-    tern__gguf_meta_f32(w, tern__arch_key(s->architecture, "rope.freq_base", key), (float)s->rope_base);
+        tern__gguf_meta_u32(w, tern__hparam_key(s->architecture, sizes[i].id, key), (uint32_t)sizes[i].value);
+    tern__gguf_meta_f32(w, tern__hparam_key(s->architecture, TERN__HPARAM_NORM_EPS, key), (float)norm_eps);
+    tern__gguf_meta_f32(w, tern__hparam_key(s->architecture, TERN__HPARAM_ROPE_THETA, key),
+                        (float)s->rope_base);
 }
 
 /* ---- tokenizers ---------------------------------------------------------------------------------------------------- */

@@ -116,10 +116,22 @@ static tern_status begin(tern__model_writer *w)
     return tern__model_writer_pad(w);
 }
 
+static tern_status check_type(const tern_file_tensor *t, tern_stored to, bool layer)
+{
+    (void)layer;
+    TERN__FAIL_IF(to == TERN_STORED_AS_IS || tern_stored_get(to)->gguf_number < 0, TERN_UNSUPPORTED,
+                  "tensor '%s' is %s, which GGUF has not%s", t->stored_name,
+                  tern_stored_get(to == TERN_STORED_AS_IS ? t->stored : to)->name,
+                  to == TERN_STORED_HF_T2 ? ": choose i2_s, tq2_0 or tq1_0, which hold the same codes" : "");
+    return TERN_OK;
+}
+
+const tern__model_format tern__gguf_format = {
+    .alignment = ALIGNMENT, .declare = declare, .begin = begin, .check_type = check_type};
+
 tern_status tern__gguf_create(const char *path, tern__model_work *work, tern__model_writer *w)
 {
-    static const tern__model_format format = {.alignment = ALIGNMENT, .declare = declare, .begin = begin};
-    *w = (tern__model_writer){.format = &format, .work = work, .out.fd = -1};
+    *w = (tern__model_writer){.format = &tern__gguf_format, .work = work, .out.fd = -1};
     const uint32_t head[HEAD_BYTES / 4] = {0x46554747 /* "GGUF" */, VERSION};
     TERN_TRY(tern__writer_open(path, &w->out));
     return tern__writer_write(&w->out, head, sizeof head);

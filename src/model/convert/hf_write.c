@@ -32,9 +32,11 @@ static tern_status compare(const char *path, const char *text, size_t length)
     return TERN_OK;
 }
 
-tern_status tern__hf_beside_add(tern__beside *all, const char *path, const char *name, tern__strbuf *text)
+tern_status tern__hf_beside_add(tern__beside *all, const char *path, const char *name, tern_convert_part part,
+                                tern__strbuf *text)
 {
     tern__beside_file *f = &all->files[all->n];
+    f->part = part;
     f->path = tern__path_beside(path, name);
     f->text = *text;
     *text = TERN__STRBUF_EMPTY;
@@ -80,49 +82,44 @@ void tern__hf_beside_free(tern__beside *all, bool keep)
 
 /* ---- config.json ------------------------------------------------------------------------------------------------- */
 
-typedef struct number {
-    const char *hf, *gguf;
-    enum { WHOLE, REAL } kind;
-} number;
-
-/* A number that every model has, whether its file says it or not. */
 typedef struct known {
-    const char *hf;
     int64_t whole;
     double real;
 } known;
 
-/* False if there is none. */
-static bool value_of(const tern_model_file *file, const tern__hparams *h, int64_t vocabulary, const number *n,
+/* A number that every model has, whether its file says it or not; else as the file says it. False if there is none. */
+static bool value_of(const tern_model_file *file, const tern__hparams *h, int64_t vocabulary, tern__hparam id,
                      known *out)
 {
-    const known all[] = {
-        {"head_dim", h->head_width, 0}, {"rope_theta", 0, h->rope_theta}, {"vocab_size", vocabulary, 0}};
     char key[TERN__ARCH_KEY];
-    for (size_t i = 0; i < TERN__COUNT(all); i++) {
-        if (strcmp(all[i].hf, n->hf) == 0) {
-            *out = all[i];
-            return true;
-        }
+    switch (id) {
+    case TERN__HPARAM_HEAD_WIDTH:
+        out->whole = h->head_width;
+        return true;
+    case TERN__HPARAM_ROPE_THETA:
+        out->real = h->rope_theta;
+        return true;
+    case TERN__HPARAM_VOCABULARY:
+        out->whole = vocabulary;
+        return true;
+    default:
+        tern__hparam_key(h->architecture, id, key);
+        return (tern__hparam_get(id)->kind == TERN__HPARAM_REAL
+                    ? tern_model_file_get_float(file, key, &out->real)
+                    : tern_model_file_get_int(file, key, &out->whole)) == TERN_OK;
     }
-    tern__arch_key(h->architecture, n->gguf, key);
-    return (n->kind == REAL ? tern_model_file_get_float(file, key, &out->real)
-                            : tern_model_file_get_int(file, key, &out->whole)) == TERN_OK;
 }
 
 static void add_numbers(tern__strbuf *s, const tern_model_file *file, const tern__hparams *h,
                         int64_t vocabulary)
 {
-    static const number numbers[] = {
-#define HF_KEY(hf, gguf, kind) {hf, gguf, kind},
-#include "model/arch/hf_keys.def"
-    };
-    for (size_t i = 0; i < TERN__COUNT(numbers); i++) {
+    for (int i = 0; i < TERN__HPARAM_COUNT; i++) {
+        const tern__hparam_info *number = tern__hparam_get((tern__hparam)i);
         known value;
-        if (!value_of(file, h, vocabulary, &numbers[i], &value))
+        if (!number->hf || !value_of(file, h, vocabulary, (tern__hparam)i, &value))
             continue;
-        tern__strbuf_addf(s, ",\n  \"%s\": ", numbers[i].hf);
-        if (numbers[i].kind == REAL)
+        tern__strbuf_addf(s, ",\n  \"%s\": ", number->hf);
+        if (number->kind == TERN__HPARAM_REAL)
             tern__strbuf_addf(s, "%.17g", value.real);
         else
             tern__strbuf_addf(s, "%lld", (long long)value.whole);
@@ -208,7 +205,7 @@ static tern_status add_config(const tern_model_file *file, const tern_tokenizer 
                           "\"autobitlinear\", \"quantization_mode\": \"%s\"}",
                           mode);
     tern__strbuf_add(&s, "\n}\n");
-    return tern__hf_beside_add(all, path, "config.json", &s);
+    return tern__hf_beside_add(all, path, "config.json", TERN_CONVERT_BESIDE, &s);
 }
 
 /* ---- the tokenizer ----------------------------------------------------------------------------------------------- */
@@ -290,14 +287,14 @@ static tern_status add_vocabulary(const tern_vocabulary *d, void *user)
         status = s.failed ? tern__out_of_memory(s.length) : prove(t, &s);
     tern_tokenizer_free(t);
     if (status == TERN_OK)
-        status = tern__hf_beside_add(r->all, r->path, "tokenizer.json", &s);
+        status = tern__hf_beside_add(r->all, r->path, "tokenizer.json", TERN_CONVERT_BESIDE, &s);
     tern__strbuf_free(&s);
     if (status != TERN_OK || !d->chat_template)
         return status;
     tern__strbuf_add(&s, "{\n  \"chat_template\": ");
     tern__json_add_text(&s, d->chat_template);
     tern__strbuf_add(&s, "\n}\n");
-    return tern__hf_beside_add(r->all, r->path, "tokenizer_config.json", &s);
+    return tern__hf_beside_add(r->all, r->path, "tokenizer_config.json", TERN_CONVERT_BESIDE, &s);
 }
 
 /* A file beside the one that is read goes on as it is; none is no failure. */
@@ -313,7 +310,7 @@ static tern_status add_copy(const char *from, const char *path, const char *name
         return status == TERN_NOT_FOUND ? TERN_OK : status;
     tern__strbuf_add_n(&s, text, length);
     tern__free(text);
-    return tern__hf_beside_add(all, path, name, &s);
+    return tern__hf_beside_add(all, path, name, TERN_CONVERT_BESIDE, &s);
 }
 
 tern_status tern__hf_beside_make(const tern_model_file *file, const tern_tokenizer *tokenizer,

@@ -2,6 +2,7 @@
 #ifndef TERN_MODEL_CONVERT_HF_WRITE_H
 #define TERN_MODEL_CONVERT_HF_WRITE_H
 
+#include <tern/model_convert.h>
 #include <tern/tokenizer.h>
 
 #include "base/strbuf.h"
@@ -9,6 +10,7 @@
 
 typedef struct tern__beside_file {
     char *path;
+    tern_convert_part part;
     tern__strbuf text;
     bool there;   /* already, with the same text */
     bool written; /* by us */
@@ -26,7 +28,8 @@ typedef struct tern__beside {
 tern_status tern__hf_beside_make(const tern_model_file *file, const tern_tokenizer *tokenizer,
                                  const char *path, const char *mode, tern__beside *all);
 /* Takes `text`, which is empty afterwards, as another one called `name`. */
-tern_status tern__hf_beside_add(tern__beside *all, const char *path, const char *name, tern__strbuf *text);
+tern_status tern__hf_beside_add(tern__beside *all, const char *path, const char *name, tern_convert_part part,
+                                tern__strbuf *text);
 tern_status tern__hf_beside_write(tern__beside *all);
 /* `keep` false: what was written goes again. */
 void tern__hf_beside_free(tern__beside *all, bool keep);

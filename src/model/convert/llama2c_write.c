@@ -114,10 +114,20 @@ static tern_status behind(tern__model_writer *w)
     return w->out.bytes == w->tables_at ? write_tables(w) : TERN_OK;
 }
 
+static tern_status check_type(const tern_file_tensor *t, tern_stored to, bool layer)
+{
+    (void)layer;
+    TERN__FAIL_IF(to != TERN_STORED_F32, TERN_UNSUPPORTED,
+                  "tensor '%s' cannot be %s: llama2.c's files have f32 only", t->stored_name,
+                  tern_stored_get(to == TERN_STORED_AS_IS ? t->stored : to)->name);
+    return TERN_OK;
+}
+
+const tern__model_format tern__llama2c_format = {
+    .alignment = 1, .declare = declare, .begin = begin, .behind = behind, .check_type = check_type};
+
 tern_status tern__llama2c_create(const char *path, tern__model_work *work, tern__model_writer *w)
 {
-    static const tern__model_format format = {
-        .alignment = 1, .declare = declare, .begin = begin, .behind = behind};
-    *w = (tern__model_writer){.format = &format, .work = work, .out.fd = -1};
+    *w = (tern__model_writer){.format = &tern__llama2c_format, .work = work, .out.fd = -1};
     return tern__writer_open(path, &w->out);
 }

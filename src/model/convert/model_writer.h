@@ -25,7 +25,12 @@ typedef struct tern__model_format {
     tern_status (*begin)(tern__model_writer *w); /* writes all that stands before the data */
     tern_status (*behind)(
         tern__model_writer *w); /* or NULL: what stands behind the tensor that was just written */
+    /* Has the format type `to`? AS_IS: none was found for the one that tensor `t` has. The failure says what to choose instead; `layer`:
+     * ternary types are among that. */
+    tern_status (*check_type)(const tern_file_tensor *t, tern_stored to, bool layer);
 } tern__model_format;
+
+extern const tern__model_format tern__gguf_format, tern__safetensors_format;
 
 struct tern__model_writer {
     const tern__model_format *format;

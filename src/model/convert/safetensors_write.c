@@ -59,9 +59,20 @@ static tern_status begin(tern__model_writer *w)
     return status;
 }
 
+static tern_status check_type(const tern_file_tensor *t, tern_stored to, bool layer)
+{
+    TERN__FAIL_IF(to == TERN_STORED_AS_IS || !tern__safetensors_type_name(to), TERN_UNSUPPORTED,
+                  "tensor '%s' cannot be %s in safetensors: choose f32, f16 or bf16%s", t->stored_name,
+                  tern_stored_get(to == TERN_STORED_AS_IS ? t->stored : to)->name,
+                  layer ? ", or for ternary layers hf_t2" : "");
+    return TERN_OK;
+}
+
+const tern__model_format tern__safetensors_format = {
+    .alignment = 1, .declare = declare, .begin = begin, .check_type = check_type};
+
 tern_status tern__safetensors_create(const char *path, tern__model_work *work, tern__model_writer *w)
 {
-    static const tern__model_format format = {.alignment = 1, .declare = declare, .begin = begin};
-    *w = (tern__model_writer){.format = &format, .work = work, .out.fd = -1};
+    *w = (tern__model_writer){.format = &tern__safetensors_format, .work = work, .out.fd = -1};
     return tern__writer_open(path, &w->out);
 }

@@ -10,7 +10,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "model/arch/architecture.h"
+#include "model/arch/hparams.h"
+#include "model/arch/parts.h"
 #include "base/json_walk.h"
 
 enum { MOST_BYTES = 1 << 20, MOST_DEPTH = 4 };
@@ -118,15 +119,16 @@ static const char *scaling_kind(const json_t *node)
     return kind && !json_is_string(kind) ? "not a word" : json_string_value(kind);
 }
 
-/* What is said under a name of hf_keys.def, or in its stead; NULL: nothing. */
-static const json_t *value_of(const json_t *config, const char *name)
+/* What is said of a number of hparams.def under its name, or in its stead; NULL: nothing. */
+static const json_t *value_of(const json_t *config, tern__hparam id)
 {
-    const json_t *value = member(config, name);
-    if (strcmp(name, "num_key_value_heads") == 0 && !value)
-        return member(config, "num_attention_heads"); /* each has its own */
-    if (strcmp(name, "rope_theta") == 0 && !value)
+    const char *name = tern__hparam_get(id)->hf;
+    const json_t *value = name ? member(config, name) : NULL;
+    if (id == TERN__HPARAM_KV_HEADS && !value)
+        return value_of(config, TERN__HPARAM_HEADS); /* each has its own */
+    if (id == TERN__HPARAM_ROPE_THETA && !value)
         return member(member(config, "rope_parameters"), name); /* newer files */
-    if (strcmp(name, "sliding_window") == 0 && json_is_false(member(config, "use_sliding_window")))
+    if (id == TERN__HPARAM_WINDOW && json_is_false(member(config, "use_sliding_window")))
         return NULL; /* some models have one and do not use it */
     return value;
 }
@@ -137,7 +139,8 @@ static tern_status add_positions(tern_model_file *file, const char *architecture
 {
     const json_t *scaling = member(config, "rope_scaling"), *parameters = member(config, "rope_parameters");
     char key[TERN__ARCH_KEY];
-    if (!value_of(config, "rope_theta") && row && *tern__arch_key(architecture, "rope.freq_base", key))
+    if (!value_of(config, TERN__HPARAM_ROPE_THETA) && row &&
+        *tern__hparam_key(architecture, TERN__HPARAM_ROPE_THETA, key))
         TERN_TRY(tern__model_file_add_float(file, key, row->hf_rope_base));
     /* "default" scales nothing: then the other of the two decides */
     const char *kind = scaling_kind(scaling);
@@ -153,43 +156,36 @@ static tern_status add_positions(tern_model_file *file, const char *architecture
 /* How many coordinates of a head rotate: all of them. */
 static tern_status add_rotated(tern_model_file *file, const char *architecture, const json_t *config)
 {
-    const json_t *width = member(config, "head_dim");
-    const json_int_t heads = json_integer_value(json_object_get(config, "num_attention_heads")),
-                     size = json_integer_value(json_object_get(config, "hidden_size"));
+    const json_t *width = value_of(config, TERN__HPARAM_HEAD_WIDTH);
+    const json_int_t heads = json_integer_value(value_of(config, TERN__HPARAM_HEADS)),
+                     size = json_integer_value(value_of(config, TERN__HPARAM_WIDTH));
     char key[TERN__ARCH_KEY];
-    if (heads < 1 || !*tern__arch_key(architecture, "rope.dimension_count", key))
+    if (heads < 1 || !*tern__hparam_key(architecture, TERN__HPARAM_ROPE_WIDTH, key))
         return TERN_OK;
     return tern__model_file_add_int(file, key,
                                     json_is_integer(width) ? json_integer_value(width) : size / heads);
 }
 
-typedef enum number_kind { WHOLE, REAL } number_kind;
-
 /* What is there and no such number is refused: with the usual value in its stead it would be another model. */
-static tern_status check_number(const char *path, const char *name, number_kind kind, const json_t *value)
+static tern_status check_number(const char *path, const tern__hparam_info *number, const json_t *value)
 {
-    const bool fits = !value || json_is_integer(value) || (kind == REAL && json_is_number(value));
+    const bool whole = number->kind == TERN__HPARAM_WHOLE;
+    const bool fits = !value || json_is_integer(value) || (!whole && json_is_number(value));
     return fits ? TERN_OK
-                : tern__fail(TERN_FORMAT, "%s: its %s is not a %snumber", path, name,
-                             kind == WHOLE ? "whole " : "");
+                : tern__fail(TERN_FORMAT, "%s: its %s is not a %snumber", path, number->hf,
+                             whole ? "whole " : "");
 }
 
 static tern_status add_translated(tern_model_file *file, const char *path, json_t *config)
 {
-    static const struct {
-        const char *hf, *gguf;
-        number_kind kind;
-    } keys[] = {
-#define HF_KEY(hf, gguf, kind) {hf, gguf, kind},
-#include "model/arch/hf_keys.def"
-    };
     const tern__architecture *row;
     const char *architecture = architecture_of(config, &row);
     TERN_TRY(tern__model_file_add_string(file, "general.architecture", architecture, strlen(architecture)));
-    for (size_t i = 0; i < TERN__COUNT(keys); i++) {
-        const json_t *value = value_of(config, keys[i].hf);
-        TERN_TRY(check_number(path, keys[i].hf, keys[i].kind, value));
-        TERN_TRY(add_keyed(file, architecture, keys[i].gguf, value));
+    for (int i = 0; i < TERN__HPARAM_COUNT; i++) {
+        const tern__hparam_info *number = tern__hparam_get((tern__hparam)i);
+        const json_t *value = value_of(config, (tern__hparam)i);
+        TERN_TRY(check_number(path, number, value));
+        TERN_TRY(add_keyed(file, architecture, number->gguf, value));
     }
     TERN_TRY(add_rotated(file, architecture, config));
     TERN_TRY(add_positions(file, architecture, row, config));
@@ -229,13 +225,17 @@ static void take_quantisation(tern_model_file *file, const json_t *config)
         quantised ? strcmp(text_at(q, "quantization_mode"), "online") == 0 : row && row->ternary;
 }
 
-/* A tied head is not read even where a file has one: then it keeps the name that nobody asks for. */
+/* A tied head is not read even where a file has one: then it keeps its own name, by which nobody asks for a head. */
 static void hide_tied_head(tern_model_file *file, const json_t *config)
 {
+    int64_t layer;
     for (size_t i = 0; i < file->n_tensors && json_is_true(json_object_get(config, "tie_word_embeddings"));
          i++) {
-        if (strcmp(file->tensors[i].stored_name, "lm_head.weight") == 0)
-            file->tensors[i].name = file->tensors[i].stored_name;
+        tern_file_tensor *t = &file->tensors[i];
+        if (tern__part_of(t->name, &layer) != tern__part_get(TERN__PART_HEAD))
+            continue;
+        t->name = t->stored_name;
+        file->left_over[i] = true;
     }
 }
 

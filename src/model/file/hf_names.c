@@ -9,59 +9,28 @@
 #include "model/file/hf.h"
 #include "model/file/load.h"
 #include "model/file/stored.h"
+#include "model/arch/hparams.h"
 #include "model/arch/parts.h"
 
-/* Is `module` what any architecture calls a part? */
-static bool is_module(tern__part_id id, const char *module, size_t length)
+/* From one's words to the other's. Of a layer whatever stands behind a part goes along, such as ".weight_scale"; outside of layers only
+ * weights are known. False if there is no other name. */
+static bool translate(tern__naming from, const char *name, tern__naming to, const tern__architecture *a,
+                      char *out, size_t room)
 {
-    const tern__architecture *a;
-    for (int i = 0; (a = tern__architecture_get(i)); i++) {
-        const char *own = tern__part_module(id, a);
-        if (own && strlen(own) == length && memcmp(own, module, length) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* "model.layers.12.self_attn.q_proj.weight" -> "blk.12.attn_q.weight"; "" if it is none of ours. */
-static void layer_name(const char *name, char *out, size_t room)
-{
-    static const char start[] = "model.layers.";
-    *out = 0;
-    if (strncmp(name, start, strlen(start)) != 0)
-        return;
-    const char *number = name + strlen(start);
-    size_t digits = 0;
-    while (number[digits] >= '0' && number[digits] <= '9')
-        digits++;
-    const char *module = number + digits + 1, *last = strrchr(name, '.');
-    if (digits == 0 || digits > 6 || number[digits] != '.' || last < module)
-        return;
-    size_t length = (size_t)(last - module);
-    for (int i = TERN__PART_LAYER_BEGIN; i < TERN__PART_LAYER_END; i++)
-        if (is_module((tern__part_id)i, module, length))
-            snprintf(out, room, "blk.%.*s.%s%s", (int)digits, number, tern__part_get((tern__part_id)i)->gguf,
-                     last);
-}
-
-/* "lm_head.weight" -> "output.weight" */
-static void model_name(const char *name, char *out)
-{
-    const char *last = strrchr(name, '.');
-    for (int i = 0; i < TERN__PART_COUNT && last && strcmp(last, ".weight") == 0; i++) {
-        const tern__part *part = tern__part_get((tern__part_id)i);
-        if (!part->in_layer && is_module((tern__part_id)i, name, (size_t)(last - name)))
-            tern__part_name(part, 0, out);
-    }
+    int64_t layer;
+    const char *suffix;
+    const tern__part_id id = tern__part_parse(from, name, &layer, &suffix);
+    if (id == TERN__PART_COUNT || (layer < 0 && strcmp(suffix, ".weight") != 0))
+        return false;
+    tern__part_compose(to, id, a, layer, suffix, out, room);
+    return *out;
 }
 
 tern_status tern__hf_name(tern_model_file *file, const char *stored_name, const char **out)
 {
     char name[TERN__MOST_NAME + 16];
-    layer_name(stored_name, name, sizeof name);
-    model_name(stored_name, name);
     *out = stored_name;
-    if (!*name)
+    if (!translate(TERN__NAMES_HF, stored_name, TERN__NAMES_GGUF, NULL, name, sizeof name))
         return TERN_OK;
     *out = tern__arena_strndup(&file->arena, name, strlen(name));
     return *out ? TERN_OK : tern__out_of_memory(strlen(name) + 1);
@@ -70,37 +39,21 @@ tern_status tern__hf_name(tern_model_file *file, const char *stored_name, const 
 void tern__hf_name_of(const char *name, const tern__architecture *a, char *out)
 {
     const size_t room = TERN__MOST_NAME + 16;
-    const char *last = strrchr(name, '.');
-    char number[8] = "";
-    int at = 0;
-    snprintf(out, room, "%s", name);
-    const bool in_layer = sscanf(name, "blk.%7[0-9].%n", number, &at) == 1 && at > 0;
-    const char *own = name + (in_layer ? at : 0);
-    for (int i = 0; i < TERN__PART_COUNT && last > own; i++) {
-        const tern__part *part = tern__part_get((tern__part_id)i);
-        const char *module = tern__part_module((tern__part_id)i, a);
-        if (!module || part->in_layer != in_layer || strlen(part->gguf) != (size_t)(last - own) ||
-            memcmp(part->gguf, own, (size_t)(last - own)) != 0)
-            continue;
-        if (in_layer)
-            snprintf(out, room, "model.layers.%s.%s%s", number, module, last);
-        else if (strcmp(last, ".weight") == 0)
-            snprintf(out, room, "%s%s", module, last);
-    }
+    if (!translate(TERN__NAMES_GGUF, name, TERN__NAMES_HF, a, out, room))
+        snprintf(out, room, "%s", name);
 }
 
 /* Rows that config.json promises for a weight; 0: it does not say. */
 static int64_t rows_promised(const tern_model_file *file, const char *name)
 {
-    static const char *const keys[TERN__SIZE_COUNT] = {
-        [TERN__SIZE_WIDTH] = "embedding_length", [TERN__SIZE_FEED_FORWARD] = "feed_forward_length"};
     const tern__architecture *a = tern__architecture_in(file);
     char key[TERN__ARCH_KEY];
     int64_t layer, rows;
     const tern__part *part = tern__part_of(name, &layer);
-    if (!a || !part || !part->in_layer || !keys[part->rows])
+    const bool width = part && part->rows == TERN__SIZE_WIDTH;
+    if (!a || !part || !part->in_layer || (!width && part->rows != TERN__SIZE_FEED_FORWARD))
         return 0;
-    tern__arch_key(a->name, keys[part->rows], key);
+    tern__hparam_key(a->name, width ? TERN__HPARAM_WIDTH : TERN__HPARAM_FEED_FORWARD, key);
     return tern_model_file_get_int(file, key, &rows) == TERN_OK ? rows : 0;
 }
 

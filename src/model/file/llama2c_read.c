@@ -167,26 +167,31 @@ static tern_status read_header(const tern__file *part, header *h)
 static tern_status add_metadata(tern_model_file *file, const tern__llama2c_shape *s)
 {
     const struct {
-        const char *key;
+        tern__hparam id;
         int64_t value;
     } numbers[] = {
-        {"llama.vocab_size", s->vocabulary},
-        {"llama.context_length", s->context},
-        {"llama.embedding_length", s->dim},
-        {"llama.block_count", s->layers},
-        {"llama.feed_forward_length", s->hidden},
-        {"llama.attention.head_count", s->heads},
-        {"llama.attention.head_count_kv", s->kv_heads},
-        {"llama.rope.dimension_count", s->dim / s->heads},
-        {"tokenizer.ggml.bos_token_id", 1},
-        {"tokenizer.ggml.eos_token_id", 2},
+        {TERN__HPARAM_VOCABULARY, s->vocabulary},
+        {TERN__HPARAM_CONTEXT, s->context},
+        {TERN__HPARAM_WIDTH, s->dim},
+        {TERN__HPARAM_LAYERS, s->layers},
+        {TERN__HPARAM_FEED_FORWARD, s->hidden},
+        {TERN__HPARAM_HEADS, s->heads},
+        {TERN__HPARAM_KV_HEADS, s->kv_heads},
+        {TERN__HPARAM_ROPE_WIDTH, s->dim / s->heads},
     };
-    TERN_TRY(tern__model_file_add_string(file, "general.architecture", "llama", 5));
-    for (size_t i = 0; i < TERN__COUNT(numbers); i++)
-        TERN_TRY(tern__model_file_add_int(file, numbers[i].key, numbers[i].value));
+    static const char architecture[] = "llama";
+    char key[TERN__ARCH_KEY];
     TERN_TRY(
-        tern__model_file_add_float(file, "llama.attention.layer_norm_rms_epsilon", TERN__LLAMA2C_NORM_EPS));
-    TERN_TRY(tern__model_file_add_float(file, "llama.rope.freq_base", TERN__LLAMA2C_ROPE_THETA));
+        tern__model_file_add_string(file, "general.architecture", architecture, sizeof architecture - 1));
+    for (size_t i = 0; i < TERN__COUNT(numbers); i++)
+        TERN_TRY(tern__model_file_add_int(file, tern__hparam_key(architecture, numbers[i].id, key),
+                                          numbers[i].value));
+    TERN_TRY(tern__model_file_add_int(file, "tokenizer.ggml.bos_token_id", 1));
+    TERN_TRY(tern__model_file_add_int(file, "tokenizer.ggml.eos_token_id", 2));
+    TERN_TRY(tern__model_file_add_float(file, tern__hparam_key(architecture, TERN__HPARAM_NORM_EPS, key),
+                                        TERN__LLAMA2C_NORM_EPS));
+    TERN_TRY(tern__model_file_add_float(file, tern__hparam_key(architecture, TERN__HPARAM_ROPE_THETA, key),
+                                        TERN__LLAMA2C_ROPE_THETA));
     return tern__model_file_add_string(file, "tern.rope_style", "interleaved", 11);
 }
 

@@ -54,12 +54,22 @@ tern_status tern__model_file_name(tern_model_file *file, const char *what, const
     return TERN_OK;
 }
 
+static bool is_frequencies(const char *name)
+{
+    static const char end[] = ".rotary_emb.inv_freq";
+    const size_t length = strlen(name), n = strlen(end);
+    return length > n && strcmp(name + length - n, end) == 0;
+}
+
 tern_status tern__model_file_add_tensor(tern_model_file *file, const tern_file_tensor *tensor)
 {
     TERN__FAIL_IF(file->n_tensors == TERN__MOST_TENSORS, TERN_LIMIT, "%s: more than %d tensors",
                   file->parts[0].path, TERN__MOST_TENSORS);
-    if (!tern__grow((void **)&file->tensors, &file->tensors_capacity, file->n_tensors + 1, sizeof *tensor))
+    const size_t n = file->n_tensors + 1;
+    if (!tern__grow((void **)&file->tensors, &file->tensors_capacity, n, sizeof *tensor) ||
+        !tern__grow((void **)&file->left_over, &file->left_over_capacity, n, sizeof *file->left_over))
         return tern__out_of_memory(sizeof *tensor);
+    file->left_over[file->n_tensors] = is_frequencies(tensor->name);
     file->tensors[file->n_tensors++] = *tensor;
     return TERN_OK;
 }
@@ -315,6 +325,7 @@ void tern_model_file_close(tern_model_file *file)
     tern__free(file->parts);
     tern__free(file->metas);
     tern__free(file->tensors);
+    tern__free(file->left_over);
     tern__arena_free(&file->arena);
     tern__free(file);
 }
@@ -388,12 +399,4 @@ tern_status tern_model_file_find(const tern_model_file *file, const char *name, 
                   file->parts[0].path, name);
     *out = (int)found;
     return TERN_OK;
-}
-
-bool tern__is_left_over(const tern_model_file *file, const tern_file_tensor *t)
-{
-    static const char frequencies[] = ".rotary_emb.inv_freq";
-    const size_t length = strlen(t->name), n = strlen(frequencies);
-    return (length > n && strcmp(t->name + length - n, frequencies) == 0) ||
-           (file->format == TERN_FILE_SAFETENSORS && strcmp(t->name, "lm_head.weight") == 0);
 }

@@ -57,7 +57,10 @@ struct tern_model_file {
     tern__meta *metas;
     size_t n_metas, metas_capacity;
     tern_file_tensor *tensors;
-    size_t n_tensors, tensors_capacity;
+    /* (n_tensors) which of them some checkpoints have and no model needs: frequencies of rotation, which follow from the
+     * hyper-parameters, and a head where the table of tokens serves as one, which nobody finds by the name that it would have */
+    bool *left_over;
+    size_t n_tensors, tensors_capacity, left_over_capacity;
     tern__names meta_names, tensor_names, stored_names; /* from names to numbers */
     pthread_mutex_t lock;    /* of the mappings: all else does not change once the file is open */
     tern__mapping *mappings; /* (n_parts) of those that are mapped, or NULL */
@@ -102,10 +105,6 @@ void tern__model_file_retain(tern_model_file *file); /* tern_model_file_close le
 const void *tern__model_file_mapped(tern_model_file *file, int i);
 /* TERN_IO if a mapped part is shorter than it was, or bytes of it were found missing. */
 tern_status tern__model_file_check_mapped(tern_model_file *file);
-
-/* What some checkpoints have and no model needs: frequencies of rotation, which follow from the hyper-parameters, and a head that
- * keeps Hugging Face's name because the table of tokens serves. */
-bool tern__is_left_over(const tern_model_file *file, const tern_file_tensor *t);
 
 /* Adds the next name to a set of what the file at `path` has. TERN_FORMAT, as "PATH: ...", if it is there already. */
 tern_status tern__model_file_index(tern__names *names, const char *path, const char *what, const char *name);

@@ -243,6 +243,23 @@ tern_status tern__vocabulary_of_file(const tern_model_file *file, bool pre_wante
     return tern__fail_of(status, path);
 }
 
+tern_status tern__tokens_check(int64_t tokens, int64_t known)
+{
+    TERN__FAIL_IF(known > 0 && tokens > known, TERN_SHAPE,
+                  "the tokenizer has %lld tokens, but the model knows %lld: it is not this model's",
+                  (long long)tokens, (long long)known);
+    return TERN_OK;
+}
+
+tern_status tern_tokenizer_check(const tern_tokenizer *t, const tern_model_file *file)
+{
+    tern_tokenizer_info info;
+    TERN__FAIL_IF(!t || !file, TERN_INVALID_ARGUMENT, "tokenizer_check: an argument is NULL");
+    TERN_TRY(tern_tokenizer_get_info(t, &info));
+    return tern__fail_of(tern__tokens_check(info.n_tokens, tern_model_file_vocabulary(file)),
+                         tern_model_file_part(file, 0));
+}
+
 tern_status tern__tokenizer_make(const tern_vocabulary *vocabulary, void *user)
 {
     const tern__tokenizer_request *r = user;

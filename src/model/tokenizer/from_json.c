@@ -305,8 +305,8 @@ static tern_status finish(tern__json_reader *r, tern__vocabulary_fn take, void *
         r->byte_level == r->metaspace, TERN_UNSUPPORTED,
         "neither a byte-level BPE (LLaMA-3, GPT-2) nor one of characters with byte fallback (LLaMA-2)");
     TERN__FAIL_IF(r->byte_level && !r->d.pre && !r->pre_wanted, TERN_UNSUPPORTED,
-                  "it does not say how text is cut; ask for a way by name (%s)",
-                  tern__split_rule_names((char[TERN__RULE_NAMES]){0}));
+                  "it does not say how text is cut; %s",
+                  tern__split_rule_choices((char[TERN__RULE_CHOICES]){0}));
     r->d.model = tern__token_family_names[r->byte_level ? TERN__TOKENS_BY_BYTES : TERN__TOKENS_BY_CHARACTERS];
     TERN_TRY(order_tokens(r));
     TERN_TRY(name_tokens(r));

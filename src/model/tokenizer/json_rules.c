@@ -70,8 +70,8 @@ static tern_status read_split(tern__json_reader *r, const json_t *step)
     if (r->pre_wanted) /* whatever it is, another was asked for */
         return TERN_OK;
     TERN__FAIL_IF(!rule || !isolated || r->d.pre, TERN_UNSUPPORTED,
-                  "its pre-tokenizer is not one of those known; ask for one by name (%s)",
-                  tern__split_rule_names((char[TERN__RULE_NAMES]){0}));
+                  "its pre-tokenizer is not one of those known; %s",
+                  tern__split_rule_choices((char[TERN__RULE_CHOICES]){0}));
     r->d.pre = rule->name;
     return TERN_OK;
 }

@@ -14,12 +14,13 @@
 #define WS "\\t-\\r \\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}"
 
 static const tern__split_rule rules[] = {
-#define RULE(name_, aliases_, ignore_merges_, add_bos_, written_, ...) \
-    {.name = name_,                                                    \
-     .aliases = aliases_,                                              \
-     .patterns = {__VA_ARGS__},                                        \
-     .written = written_,                                              \
-     .ignore_merges = ignore_merges_,                                  \
+#define RULE(name_, aliases_, whose_, ignore_merges_, add_bos_, written_, ...) \
+    {.name = name_,                                                            \
+     .aliases = aliases_,                                                      \
+     .whose = whose_,                                                          \
+     .patterns = {__VA_ARGS__},                                                \
+     .written = written_,                                                      \
+     .ignore_merges = ignore_merges_,                                          \
      .add_bos = add_bos_},
 #include "model/tokenizer/split.def"
 };
@@ -29,11 +30,14 @@ const tern__split_rule *tern__split_rule_get(int i)
     return i >= 0 && (size_t)i < TERN__COUNT(rules) ? &rules[i] : NULL;
 }
 
-const char *tern__split_rule_names(char out[static TERN__RULE_NAMES])
+const char *tern__split_rule_choices(char out[static TERN__RULE_CHOICES])
 {
-    size_t at = 0;
-    for (size_t i = 0; i < TERN__COUNT(rules) && at < TERN__RULE_NAMES; i++)
-        at += (size_t)snprintf(out + at, TERN__RULE_NAMES - at, "%s%s", i ? ", " : "", rules[i].name);
+    size_t at = (size_t)snprintf(out, TERN__RULE_CHOICES, "choose 'pre' from ");
+    for (size_t i = 0; i < TERN__COUNT(rules) && at < TERN__RULE_CHOICES; i++) {
+        const char *whose = rules[i].whose;
+        at += (size_t)snprintf(out + at, TERN__RULE_CHOICES - at, "%s%s%s%s%s", i ? ", " : "", rules[i].name,
+                               whose ? " (" : "", whose ? whose : "", whose ? ")" : "");
+    }
     return out;
 }
 

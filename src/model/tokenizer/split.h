@@ -12,6 +12,7 @@ enum { TERN__SPLIT_STEPS = 4 };
 typedef struct tern__split_rule {
     const char *name;
     const char *aliases;                     /* " llama3 llama-v3 ": other names in files */
+    const char *whose;                       /* models, for messages; NULL: the name tells */
     const char *patterns[TERN__SPLIT_STEPS]; /* each cuts the pieces of the one before it */
     const char *written;                     /* how tokenizer.json has the pattern; NULL: it never does */
     bool ignore_merges, add_bos;             /* where the file does not say */
@@ -19,9 +20,10 @@ typedef struct tern__split_rule {
 
 /* Row i of the table; NULL past the last. */
 const tern__split_rule *tern__split_rule_get(int i);
-/* All their names, for messages: "a, b, c". Returns `out`. */
-enum { TERN__RULE_NAMES = 128 };
-const char *tern__split_rule_names(char out[static TERN__RULE_NAMES]);
+/* What to do where none is known, for messages: "choose 'pre' from a (LLaMA-3's), b, c"; both the option of the library and that of
+ * the program have this name. Returns `out`. */
+enum { TERN__RULE_CHOICES = 160 };
+const char *tern__split_rule_choices(char out[static TERN__RULE_CHOICES]);
 /* By name or alias; NULL: there is none. */
 const tern__split_rule *tern__split_rule_find(const char *name);
 /* The row that tokenizer.json means by this pattern; NULL: none. */

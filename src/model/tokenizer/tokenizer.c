@@ -75,9 +75,8 @@ static tern_status find_rule(const tern_vocabulary *d, const char *wanted, const
 {
     const char *name = wanted ? wanted : rule_of_file(d);
     *out = tern__split_rule_find(name);
-    TERN__FAIL_IF(!*out, TERN_UNSUPPORTED,
-                  "tokenizer: unknown pre-tokenizer '%.60s'; ask for one by name (%s)", name,
-                  tern__split_rule_names((char[TERN__RULE_NAMES]){0}));
+    TERN__FAIL_IF(!*out, TERN_UNSUPPORTED, "tokenizer: unknown pre-tokenizer '%.60s'; %s", name,
+                  tern__split_rule_choices((char[TERN__RULE_CHOICES]){0}));
     return TERN_OK;
 }
 

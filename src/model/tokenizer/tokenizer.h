@@ -75,6 +75,9 @@ tern_status tern__vocabulary_load_json(const char *path, bool pre_wanted, tern__
 tern_status tern__vocabulary_of_file(const tern_model_file *file, bool pre_wanted, tern__vocabulary_fn take,
                                      void *user);
 
+/* The question of tern_tokenizer_check, about numbers: tokens of a tokenizer, and those that a model knows, 0 if nobody can say. */
+tern_status tern__tokens_check(int64_t tokens, int64_t known);
+
 /* Where GGUF has no word for it: all the tokens that end an answer, but for eos, as an array of u32. Other readers pass it by. */
 #define TERN__ENDS_KEY "tokenizer.tern.end_token_ids"
 

@@ -36,3 +36,8 @@ echo '{"model": {"context": 8}, "batch": 2, "schedule": {"rate": 0.002, "warmup"
 told other.json
 tern synth --shape tiny --layers 1 --arch llama --type f32 llama.gguf
 status tern train --data two.txt --from llama.gguf -o other --config further.json
+echo "--- a tokenizer of another model, which could not be written at the end"
+tern synth --shape tiny small.gguf >/dev/null
+tern synth --shape tiny --vocab 600 large.gguf >/dev/null
+tern convert small.gguf mixed.gguf --tokenizer large.gguf >/dev/null 2>&1
+status tern train --data two.txt --from mixed.gguf -o mixed --config further.json
