@@ -9,6 +9,7 @@
 #include "model/file/hf.h"
 #include "model/file/load.h"
 #include "model/file/stored.h"
+#include "model/arch/hparams.h"
 #include "model/arch/parts.h"
 
 /* Is `module` what any architecture calls a part? */
@@ -89,19 +90,33 @@ void tern__hf_name_of(const char *name, const tern__architecture *a, char *out)
     }
 }
 
+/* A size of config.json; 0: it says none, or none that a model could have. */
+static int64_t size_said(const tern_model_file *file, const tern__architecture *a, const char *name)
+{
+    char key[TERN__ARCH_KEY];
+    int64_t size;
+    return tern_model_file_get_int(file, tern__arch_key(a->name, name, key), &size) == TERN_OK && size > 0 &&
+                   size <= TERN__MOST_WIDTH
+               ? size
+               : 0;
+}
+
 /* Rows that config.json promises for a weight; 0: it does not say. */
 static int64_t rows_promised(const tern_model_file *file, const char *name)
 {
-    static const char *const keys[TERN__SIZE_COUNT] = {
-        [TERN__SIZE_WIDTH] = "embedding_length", [TERN__SIZE_FEED_FORWARD] = "feed_forward_length"};
     const tern__architecture *a = tern__architecture_in(file);
-    char key[TERN__ARCH_KEY];
-    int64_t layer, rows;
+    int64_t layer;
     const tern__part *part = tern__part_of(name, &layer);
-    if (!a || !part || !part->in_layer || !keys[part->rows])
+    if (!a || !part || !part->in_layer)
         return 0;
-    tern__arch_key(a->name, keys[part->rows], key);
-    return tern_model_file_get_int(file, key, &rows) == TERN_OK ? rows : 0;
+    tern__part_shape s = {.width = size_said(file, a, "embedding_length"),
+                          .heads = size_said(file, a, "attention.head_count"),
+                          .kv_heads = size_said(file, a, "attention.head_count_kv"),
+                          .head_width = size_said(file, a, "attention.key_length"),
+                          .feed_forward = size_said(file, a, "feed_forward_length")};
+    if (s.head_width == 0 && s.heads > 0)
+        s.head_width = s.width / s.heads;
+    return tern__part_rows(part, &s);
 }
 
 tern_status tern__hf_find_packed(tern_model_file *file)
