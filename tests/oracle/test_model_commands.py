@@ -422,6 +422,18 @@ def case_terminal_characters(g):
     return found + (["exit status %d" % status] if status else [])
 
 
+def case_commands_in_texts(g):
+    """What a terminal would obey is shown as question marks, in both sets of control characters; in a pipe nothing is changed."""
+    full, _ = make_model(g)
+    words = "a\x1b[1mb\u009b1mc\u00e9d\x7fe"
+    arguments = ["run", "-m", full, "-p", words, "--no-escape", "-n", "1", "--temp", "0", "-t", "1"]
+    t = Terminal(arguments)
+    shown = t.wait_for("e") + t.seen
+    status = t.end()
+    found = [] if "a?[1mb?1mc\u00e9d?" in shown and status == 0 else ["%d, shown as %r" % (status, shown)]
+    return found + ([] if tern(*arguments).startswith(words) else ["changed in a pipe"])
+
+
 def case_waits(g):
     """Standard input that is a terminal: who did not mean it is told what is waited for."""
     full, _ = make_model(g)
@@ -906,7 +918,7 @@ def all_cases():
     kinds = [("logprobs", case_logprobs, 4), ("parallel", case_parallel, 3), ("perplexity", case_perplexity, 4),
              ("chat", case_chat, 3), ("chat", case_chat_context, 1), ("terminal", case_terminal, 1),
              ("terminal", case_interrupt, 1), ("stops", case_stops, 4), ("terminal", case_terminal_characters, 1),
-             ("terminal", case_waits, 1), ("terminal", case_hidden_answers, 1), ("interrupt", case_interrupted_prompt(signal.SIGINT), 1),
+             ("terminal", case_waits, 1), ("terminal", case_commands_in_texts, 1), ("terminal", case_hidden_answers, 1), ("interrupt", case_interrupted_prompt(signal.SIGINT), 1),
              ("interrupt", case_interrupted_prompt(signal.SIGTERM), 1), ("interrupt", case_interrupted_message, 1),
              ("interrupt", case_interrupts, 1), ("ends", case_ends, 1), ("json", case_zero_bytes, 1), ("head", case_head, 1)] + \
             [("streams", case_streams, 1), ("streams", case_cut_while_mapped, 1), ("terminal", case_bars, 1)] + \
