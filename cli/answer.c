@@ -30,14 +30,22 @@ static void keep_token(answer *r, const tern_generated *piece)
     }
 }
 
+/* A terminal would obey it: a control character, also one of the second set, which take two bytes each. */
+static bool is_command(const unsigned char *c, size_t left)
+{
+    return (c[0] < ' ' && c[0] != '\n' && c[0] != '\t') || c[0] == 0x7f ||
+           (c[0] == 0xc2 && left > 1 && c[1] >= 0x80 && c[1] < 0xa0);
+}
+
 bool answer_show(const char *words, size_t length)
 {
+    const unsigned char *c = (const unsigned char *)words;
     bool terminal = isatty(STDOUT_FILENO) == 1;
     errno = EIO; /* of a failure that leaves no other reason */
     for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)words[i];
-        bool harmless = (c >= ' ' && c != 0x7f) || c == '\n' || c == '\t';
-        putchar(harmless || !terminal ? c : '?');
+        const bool obeyed = terminal && is_command(c + i, length - i);
+        putchar(obeyed ? '?' : c[i]);
+        i += obeyed && c[i] >= 0x80; /* its second byte goes with it */
     }
     if (fflush(stdout) == 0 && !ferror(stdout))
         return true;

@@ -156,6 +156,7 @@ static tern_status run_and_show(const settings *s, const tern_results *base, con
     tern_bench_options bench = s->bench.o;
     o.progress = show_progress;
     bench.stop = progress_asked;
+    bench.guard = true;
     progress_begin_of("measuring", "benchmarks");
     const tern_status status = tern_regress_run(&o, &bench, base, history, out);
     progress_end();

@@ -50,7 +50,8 @@ static tern_status measure_again(const char *name, const tern_regress_options *o
     o.budget_s = 0.5;
     progress_begin_of("measuring the baseline's benchmarks again", "parts");
     progress_show(0, 1);
-    tern_status status = tern_regress_run(&o, NULL, base, history, &regress);
+    const tern_bench_options bench = {.guard = true};
+    tern_status status = tern_regress_run(&o, &bench, base, history, &regress);
     progress_end();
     if (status == TERN_OK)
         status = tern_report_add_results(report, "measured now", tern_regress_results(regress));

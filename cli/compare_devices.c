@@ -156,6 +156,7 @@ static int compare(const args *a, const names *devices, const names *ops)
                                      .ops = ops->items,
                                      .model = args_value(a, "model"),
                                      .prompt = args_value(a, "prompt"),
+                                     .guard = true,
                                      .progress = show_progress};
     if (!args_int(a, "threads", 1, 1024, 0, &o.threads) || !args_int(a, "rounds", 1, 1000, 0, &o.rounds) ||
         !args_int(a, "tokens", 1, 1 << 20, 0, &o.tokens) || !args_positive(a, "budget", &o.budget_s))

@@ -150,7 +150,12 @@ static int status_of(int code)
 static void print_log(void *user, tern_log_level level, const char *message)
 {
     (void)user;
-    fprintf(stderr, "tern: %s: %s\n", level == TERN_LOG_ERROR ? "error" : "warning", message);
+    text line = {0};
+    text_addf(&line, "tern: %s: ", level == TERN_LOG_ERROR ? "error" : "warning");
+    text_add_safe(&line, message); /* it may quote a file */
+    text_add(&line, "\n");
+    fputs(text_string(&line), stderr);
+    text_free(&line);
 }
 
 void term_show_warnings(bool show)

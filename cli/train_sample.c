@@ -77,10 +77,12 @@ static tern_status generate(const train_run *r, tern_session *session, text *out
 static tern_status run_model(const train_run *r, tern_ctx *ctx, const char *path, text *out)
 {
     tern_session_options o = tern_session_options_default();
+    tern_model_options loading = tern_model_options_default();
     tern_model *model;
     tern_session *session;
+    loading.guard = true;
     o.context = r->config.options.shape.context;
-    TERN_TRY(tern_model_load(ctx, path, NULL, &model));
+    TERN_TRY(tern_model_load(ctx, path, &loading, &model));
     tern_status status = tern_session_create(model, &o, &session);
     if (status == TERN_OK) {
         status = generate(r, session, out);

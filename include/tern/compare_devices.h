@@ -91,6 +91,7 @@ typedef struct tern_device_compare_options {
                    operations; or NULL */
     const char *prompt; /* the text that it continues; NULL = "The " */
     int tokens;         /* most that are compared of what it says; 0 = 128 */
+    bool guard;         /* of the model's file: tern_model_file_options */
     /* Called before each case; false stops: TERN_CANCELLED. Or NULL. */
     bool (*progress)(void *user, const char *what, int done, int total);
     void *user;

@@ -125,6 +125,7 @@ typedef struct tern_bench_options {
     /* asked before each row and in the middle of one (by any thread); true: no further row is measured. NULL: nobody */
     tern_stop_asked stop;
     void *stop_user;
+    bool guard; /* of models' files, where a baseline has models: tern_model_file_options */
 } tern_bench_options;
 
 /* Texts and samples are valid during the visit. */

@@ -651,6 +651,7 @@ TEST(master_weights)
 
 static void put_parts(void)
 {
+    unlink(in_folder("model.safetensors")); /* of another test */
     file_of("{" U8("a", "[4]", "0", "4") "}", 4), store_in_folder("part-1.safetensors");
     file_of("{" U8("b", "[2]", "0", "2") "," U8("c", "[1]", "2", "3") "}", 3),
         store_in_folder("part-2.safetensors");
@@ -685,6 +686,29 @@ TEST(parts)
     CHECK_OK(tern_model_file_read(file, i, 0, &byte, 1));
     CHECK_EQ(byte, 2);
     tern_model_file_close(file);
+}
+
+/* Which of them is meant nobody can tell; one that is a part of the other is one model. */
+TEST(two_models_in_a_folder)
+{
+    tern_model_file *file;
+    if (!can_read())
+        SKIP(NO_JSON);
+    put_parts();
+    file_of("{" U8("a", "[4]", "0", "4") "}", 4), store_in_folder("model.safetensors");
+    CHECK_STATUS(open_index(WHOLE_MAP, &file), TERN_FORMAT);
+    CHECK(strstr(tern_last_error(), "folder with two models"));
+    CHECK_OK(tern_model_file_open(in_folder("model.safetensors"), NULL, &file));
+    CHECK_EQ(tern_model_file_count(file), 1);
+    tern_model_file_close(file);
+    CHECK_OK(tern_model_file_open(in_folder("model.safetensors.index.json"), NULL, &file));
+    CHECK_EQ(tern_model_file_count(file), 3);
+    tern_model_file_close(file);
+    CHECK_OK(open_index("\"a\":\"model.safetensors\"", &file));
+    CHECK_EQ(tern_model_file_count(file), 1);
+    tern_model_file_close(file);
+    unlink(in_folder("model.safetensors"));
+    unlink(in_folder("model.safetensors.index.json"));
 }
 
 TEST(bad_indices)

@@ -422,6 +422,18 @@ def case_terminal_characters(g):
     return found + (["exit status %d" % status] if status else [])
 
 
+def case_commands_in_texts(g):
+    """What a terminal would obey is shown as question marks, in both sets of control characters; in a pipe nothing is changed."""
+    full, _ = make_model(g)
+    words = "a\x1b[1mb\u009b1mc\u00e9d\x7fe"
+    arguments = ["run", "-m", full, "-p", words, "--no-escape", "-n", "1", "--temp", "0", "-t", "1"]
+    t = Terminal(arguments)
+    shown = t.wait_for("e") + t.seen
+    status = t.end()
+    found = [] if "a?[1mb?1mc\u00e9d?" in shown and status == 0 else ["%d, shown as %r" % (status, shown)]
+    return found + ([] if tern(*arguments).startswith(words) else ["changed in a pipe"])
+
+
 def case_waits(g):
     """Standard input that is a terminal: who did not mean it is told what is waited for."""
     full, _ = make_model(g)
@@ -450,6 +462,9 @@ def case_bars(g):
     return found + (["exit status %d" % status] if status else [])
 
 
+TRIES = 10
+
+
 def case_streams(g):
     """The first piece of a long answer is there long before the last; and a file that is cut short meanwhile ends the program with an
     error, not by a signal: its table is mapped."""
@@ -466,6 +481,36 @@ def case_streams(g):
     os.truncate(full, 4096)
     _, said = program.communicate(timeout=600)
     return None if program.returncode == 1 and b"cut short" in said and said.count(b"\n") == 1 else "%d %r" % (program.returncode, said)
+
+
+def cut_after_loading(g, command):
+    """What a command says whose model's file is cut short some time after it was mapped: later and later, until all weights were read before."""
+    for k in range(TRIES):
+        full, _ = make_model(g, context=512)
+        program = subprocess.Popen([os.environ["TERN_BIN"]] + command + ["-m", full], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while program.poll() is None and full not in open("/proc/%d/maps" % program.pid).read():
+            time.sleep(0.001)
+        time.sleep(0.02 * 2 ** k)
+        os.truncate(full, 4096)
+        said = b"".join(program.communicate(timeout=600))
+        if program.returncode not in (0, 1) or b"was in use" in said:
+            break
+    return program.returncode, said
+
+
+def case_cut_while_mapped(g):
+    """Commands that measure a model map its table too: a file that is cut short meanwhile is an error there as well, not a signal."""
+    if "TERN_BIN" not in os.environ:
+        raise Skip("this build has no program")
+    if not os.path.exists("/proc/self/maps"):
+        raise Skip("there is no /proc to see what a program has mapped")
+    found = []
+    for command in (["bench", "model", "-p", "64", "-n", "64", "-r", "1000", "-t", "1"],
+                    ["compare", "--devices", "cpu", "--rounds", "1000", "--threads", "1"]):
+        status, said = cut_after_loading(g, command)
+        if status not in (0, 1) or b"cut short while it was in use" not in said:
+            found.append("%s: %d %r" % (command[0], status, said[-300:]))
+    return found
 
 
 def case_hidden_answers(g):
@@ -535,9 +580,6 @@ def case_ended_at_the_prompt(number):
             return "the terminal was never taken"
         return None if (status, after) == (-number, before) else "exit status %d, %r, not %r" % (status, after, before)
     return case
-
-
-TRIES = 10
 
 
 def seconds_of(pid):
@@ -876,10 +918,10 @@ def all_cases():
     kinds = [("logprobs", case_logprobs, 4), ("parallel", case_parallel, 3), ("perplexity", case_perplexity, 4),
              ("chat", case_chat, 3), ("chat", case_chat_context, 1), ("terminal", case_terminal, 1),
              ("terminal", case_interrupt, 1), ("stops", case_stops, 4), ("terminal", case_terminal_characters, 1),
-             ("terminal", case_waits, 1), ("terminal", case_hidden_answers, 1), ("interrupt", case_interrupted_prompt(signal.SIGINT), 1),
+             ("terminal", case_waits, 1), ("terminal", case_commands_in_texts, 1), ("terminal", case_hidden_answers, 1), ("interrupt", case_interrupted_prompt(signal.SIGINT), 1),
              ("interrupt", case_interrupted_prompt(signal.SIGTERM), 1), ("interrupt", case_interrupted_message, 1),
              ("interrupt", case_interrupts, 1), ("ends", case_ends, 1), ("json", case_zero_bytes, 1), ("head", case_head, 1)] + \
-            [("streams", case_streams, 1), ("terminal", case_bars, 1)] + \
+            [("streams", case_streams, 1), ("streams", case_cut_while_mapped, 1), ("terminal", case_bars, 1)] + \
             [("interrupt", case_ended_at_the_prompt(number), 1) for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]
     return [(name, 100 * i + k, function) for i, (name, function, count) in enumerate(kinds) for k in range(count)] + \
         conversions()

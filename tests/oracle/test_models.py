@@ -307,7 +307,8 @@ def case_floats(family, kind, own_scale):
 def case_packed(family, quantisation, divides, parts):
     def case(g):
         # sizes that no block of GGUF would fit, and rows that do not fill four planes
-        s = draw_shape(g, family, width=96, heads=6, kv_heads=3, ff=g.pick([100, 101, 102, 103]))
+        heads = g.pick([dict(width=96, heads=6, kv_heads=3), dict(width=90, heads=9, kv_heads=3, head_width=22)])
+        s = draw_shape(g, family, ff=g.pick([100, 101, 102, 103]), **heads)
         w = Weights(s, g.rng)
         full = write_packed("packed", w, quantisation, divides, parts)
         if parts > 1:

@@ -171,7 +171,10 @@ tern_status tern__model_measure_again(const tern_results *base, const tern_bench
         taking taken = {.to = to};
         if (!gather(base, wanted->family, i, &t))
             continue;
+        tern_model_options model = tern_model_options_default();
+        model.guard = wanted->guard;
         const tern_bench_model_options o = {.path = path,
+                                            .model = &model,
                                             .cpu = wanted->cpu,
                                             .device = t.device,
                                             .fallback = tern__settings_fallback(base),

@@ -469,9 +469,12 @@ static void take_model(void *user, const tern_bench_model_row *m)
 static tern_status time_model(const comparer *c, const char *device, bool helped, model_side *on)
 {
     tern_bench_model_options o = tern_bench_model_options_default();
+    tern_model_options model = tern_model_options_default();
+    model.guard = c->o.guard;
     *on = (model_side){.n = 0};
     snprintf(on->device, sizeof on->device, "%.18s%s", device, helped ? "+cpu" : "");
     o.path = c->o.model;
+    o.model = &model;
     o.device = device;
     o.fallback = helped;
     o.n_prompt = PROMPT_TOKENS;
@@ -500,7 +503,8 @@ static tern_status compare_texts(comparer *c)
                                           .prompt = c->o.prompt ? c->o.prompt : "The ",
                                           .first = c->names[0],
                                           .threads = c->o.threads,
-                                          .tokens = c->o.tokens ? c->o.tokens : 128};
+                                          .tokens = c->o.tokens ? c->o.tokens : 128,
+                                          .guard = c->o.guard};
     for (int d = 1; d < c->n; d++) {
         tern_device_text text;
         TERN_TRY(tell(c, c->names[d]));

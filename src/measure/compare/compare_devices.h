@@ -30,6 +30,7 @@ typedef struct tern__text_question {
     const char *model, *prompt;
     const char *first; /* the device that others are compared with */
     int threads, tokens;
+    bool guard; /* of the file */
 } tern__text_question;
 
 /* What fails is said in out->error. */

@@ -34,7 +34,9 @@ static tern_status open_reader(const tern__text_question *q, const char *device,
         true; /* what it says is asked, not who computes it: that is in the name of its times */
     options.threads = q->threads;
     TERN_TRY(tern_ctx_create(&options, &r->ctx));
-    TERN_TRY(tern_model_load(r->ctx, q->model, NULL, &r->model));
+    tern_model_options loading = tern_model_options_default();
+    loading.guard = q->guard;
+    TERN_TRY(tern_model_load(r->ctx, q->model, &loading, &r->model));
     TERN_TRY(tern_session_create(r->model, NULL, &r->session));
     return tern_sequence_create(r->session, 0, &r->sequence);
 }

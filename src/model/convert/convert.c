@@ -2,6 +2,7 @@
 #include "model/convert/convert.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,7 +41,18 @@ typedef struct job {
     /* scratch for one row of any tensor */
     float *before, *after;
     uint8_t *encoded, *codes; /* codes of TERN__MOST_PLANES rows */
+    char remark[640];         /* what whoever uses the new file should know, or "" */
 } job;
+
+/* Said once the file is there: where none was written, the reason is all that counts. Of several the first. */
+TERN_PRINTF(2, 3) static void add_remark(job *j, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (!j->remark[0])
+        vsnprintf(j->remark, sizeof j->remark, format, list);
+    va_end(list);
+}
 
 static tern_status make_scratch(job *j)
 {
@@ -413,7 +425,7 @@ static void report_files(const job *j)
 /* What cannot be loaded is not called a model that lost nothing; and what a config.json says and GGUF has no key for does not reach the new
  * file, which would be taken then, and be wrong. A file that does not tell how many layers it has is no model but some tensors, and one of
  * another architecture keeps its name, by which it is refused before and afterwards: both go through, and it is said. */
-static tern_status check_model(const job *j)
+static tern_status check_model(job *j)
 {
     const tern__architecture *a = tern__architecture_in(j->file);
     char key[TERN__ARCH_KEY];
@@ -425,17 +437,30 @@ static tern_status check_model(const job *j)
     const tern_status status = tern_model_check(j->file);
     if (model || status == TERN_OK || status == TERN_OUT_OF_MEMORY)
         return status;
-    tern__log(TERN_LOG_WARN, "tensors are converted as they are, but Tern cannot run the new file: %s",
-              tern_last_error());
+    add_remark(j, "tensors are converted as they are, but Tern cannot run the new file: %s",
+               tern_last_error());
     return TERN_OK;
 }
 
 static tern_status compare_tokens(const tern_vocabulary *d, void *user)
 {
-    const job *j = user;
+    job *j = user;
     if (tern__tokens_check((int64_t)d->n_tokens, tern_model_file_vocabulary(j->file)) != TERN_OK)
-        tern__log(TERN_LOG_WARN, "the new file cannot be run: %s", tern_last_error());
+        add_remark(j, "the new file cannot be run: %s", tern_last_error());
     return TERN_OK;
+}
+
+/* From GGUF to GGUF a vocabulary goes as it is. Nobody else would say that no tokenizer can be made of it. */
+static tern_status check_copied_vocabulary(job *j)
+{
+    tern_tokenizer *t = NULL;
+    if (j->o.tokenizer || j->format != TERN_FILE_GGUF || !tern__has_vocabulary(j->file))
+        return TERN_OK;
+    const tern_status status = tern_tokenizer_from_file(j->file, NULL, &t);
+    tern_tokenizer_free(t);
+    if (status != TERN_OK && status != TERN_UNAVAILABLE && status != TERN_OUT_OF_MEMORY)
+        add_remark(j, "the new file cannot be run without another tokenizer: %s", tern_last_error());
+    return status == TERN_OUT_OF_MEMORY ? status : TERN_OK;
 }
 
 /* What the new file will lack, or have too much of. Why a tokenizer cannot be read is said by who writes it. */
@@ -448,13 +473,12 @@ static tern_status check_tokenizer(job *j)
         return TERN_OK;
     }
     if (!j->o.tokenizer && j->file->format == TERN_FILE_LLAMA2C)
-        tern__log(TERN_LOG_WARN,
-                  "the new file has no tokenizer: llama2.c keeps it in a file of its own, to be "
-                  "named now, or whenever the model runs");
+        add_remark(j, "the new file has no tokenizer: llama2.c keeps it in a file of its own, to be "
+                      "named when it is converted, or whenever the model runs");
     const tern_status status = j->o.tokenizer
                                    ? tern__vocabulary_of_tokenizer(j->o.tokenizer, compare_tokens, j)
                                    : tern__vocabulary_of_file(j->file, false, compare_tokens, j);
-    return status == TERN_OUT_OF_MEMORY ? status : TERN_OK;
+    return status == TERN_OUT_OF_MEMORY ? status : check_copied_vocabulary(j);
 }
 
 static tern_status run(job *j, const char *path)
@@ -508,6 +532,8 @@ tern_status tern_model_convert(tern_ctx *ctx, const tern_model_file *file, const
         report(&j);
         report_files(&j);
     }
+    if (status == TERN_OK && j.remark[0])
+        tern__log(TERN_LOG_WARN, "%s", j.remark);
     tern__outputs_free(&j.outputs, status == TERN_OK);
     tern__hf_beside_free(&j.beside, status == TERN_OK);
     tern__free(j.plan);

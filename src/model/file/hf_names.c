@@ -43,18 +43,33 @@ void tern__hf_name_of(const char *name, const tern__architecture *a, char *out)
         snprintf(out, room, "%s", name);
 }
 
+/* A size of config.json; 0: it says none, or none that a model could have. */
+static int64_t size_said(const tern_model_file *file, const tern__architecture *a, tern__hparam id)
+{
+    char key[TERN__ARCH_KEY];
+    int64_t size;
+    return tern_model_file_get_int(file, tern__hparam_key(a->name, id, key), &size) == TERN_OK && size > 0 &&
+                   size <= TERN__MOST_WIDTH
+               ? size
+               : 0;
+}
+
 /* Rows that config.json promises for a weight; 0: it does not say. */
 static int64_t rows_promised(const tern_model_file *file, const char *name)
 {
     const tern__architecture *a = tern__architecture_in(file);
-    char key[TERN__ARCH_KEY];
-    int64_t layer, rows;
+    int64_t layer;
     const tern__part *part = tern__part_of(name, &layer);
-    const bool width = part && part->rows == TERN__SIZE_WIDTH;
-    if (!a || !part || !part->in_layer || (!width && part->rows != TERN__SIZE_FEED_FORWARD))
+    if (!a || !part || !part->in_layer)
         return 0;
-    tern__hparam_key(a->name, width ? TERN__HPARAM_WIDTH : TERN__HPARAM_FEED_FORWARD, key);
-    return tern_model_file_get_int(file, key, &rows) == TERN_OK ? rows : 0;
+    tern__part_shape s = {.width = size_said(file, a, TERN__HPARAM_WIDTH),
+                          .heads = size_said(file, a, TERN__HPARAM_HEADS),
+                          .kv_heads = size_said(file, a, TERN__HPARAM_KV_HEADS),
+                          .head_width = size_said(file, a, TERN__HPARAM_HEAD_WIDTH),
+                          .feed_forward = size_said(file, a, TERN__HPARAM_FEED_FORWARD)};
+    if (s.head_width == 0 && s.heads > 0)
+        s.head_width = s.width / s.heads;
+    return tern__part_rows(part, &s);
 }
 
 tern_status tern__hf_find_packed(tern_model_file *file)

@@ -160,17 +160,41 @@ static tern_status build_indices(tern_model_file *file)
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
+static const char whole_name[] = "model.safetensors", index_name[] = "model.safetensors.index.json";
+
+/* Is there a file of that name in the folder? `out` is its path. */
+static tern_status look_in_folder(const char *path, const char *name, char out[PATH_MAX], bool *there)
+{
+    TERN__FAIL_IF(snprintf(out, PATH_MAX, "%s/%s", path, name) >= PATH_MAX, TERN_NOT_FOUND,
+                  "%.60s...: the name is too long", path);
+    *there = access(out, F_OK) == 0;
+    return TERN_OK;
+}
+
 /* A folder stands for the model in it. */
 static tern_status name_in_folder(const char *path, char out[PATH_MAX])
 {
-    static const char *const names[] = {"model.safetensors.index.json", "model.safetensors"};
-    for (size_t i = 0; i < TERN__COUNT(names); i++) {
-        TERN__FAIL_IF(snprintf(out, PATH_MAX, "%s/%s", path, names[i]) >= PATH_MAX, TERN_NOT_FOUND,
-                      "%.60s...: the name is too long", path);
-        if (access(out, F_OK) == 0)
-            return TERN_OK;
-    }
-    return tern__fail(TERN_NOT_FOUND, "%s: a folder without model.safetensors or its index", path);
+    bool there = false;
+    TERN_TRY(look_in_folder(path, index_name, out, &there));
+    if (!there)
+        TERN_TRY(look_in_folder(path, whole_name, out, &there));
+    return there ? TERN_OK
+                 : tern__fail(TERN_NOT_FOUND, "%s: a folder without model.safetensors or its index", path);
+}
+
+/* A model in one file beside the index of one in several: two conversions into one folder leave that, and other programs take the file. */
+static tern_status check_one_model(const tern_model_file *file, const char *folder)
+{
+    char whole[PATH_MAX];
+    bool there = false;
+    TERN_TRY(look_in_folder(folder, whole_name, whole, &there));
+    for (size_t i = 0; i < file->n_parts && there; i++)
+        there = strcmp(tern__path_name(file->parts[i].path), whole_name) != 0;
+    TERN__FAIL_IF(there, TERN_FORMAT,
+                  "%s: a folder with two models: %s, and %s, which names other files: name the one that is "
+                  "meant instead of the folder",
+                  folder, whole_name, index_name);
+    return TERN_OK;
 }
 
 enum { START = 9 }; /* bytes of a file, zeros behind its end, by which it is told */
@@ -237,9 +261,14 @@ typedef struct source {
     size_t bytes;
 } source;
 
-static tern_status open_first_part(tern_model_file *file, const source *from)
+static bool is_folder(const source *from)
 {
     struct stat info;
+    return !from->memory && stat(from->path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static tern_status open_first_part(tern_model_file *file, const source *from)
+{
     char inside[PATH_MAX];
     const char *path = from->path;
     if (from->memory) {
@@ -247,7 +276,7 @@ static tern_status open_first_part(tern_model_file *file, const source *from)
         file->parts[file->n_parts++] = tern__file_of_memory(from->memory, from->bytes, path);
         return TERN_OK;
     }
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+    if (is_folder(from)) {
         TERN_TRY(name_in_folder(path, inside));
         path = inside;
     }
@@ -261,6 +290,8 @@ static tern_status parse(tern_model_file *file, const source *from)
     TERN_TRY(find_container(file, &c));
     file->format = c->format;
     TERN_TRY(c->parse(file));
+    if (is_folder(from))
+        TERN_TRY(check_one_model(file, from->path));
     TERN_TRY(check_places(file));
     TERN_TRY(build_indices(file));
     return c->finish ? c->finish(file) : TERN_OK;
