@@ -101,7 +101,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
                                .workers = options->threads,
                                .pool = options->pool,
                                .choose = choose,
-                               .fuses = fuses,
+                               .fuses = d->ops->target(d->inner)->fuses ? fuses : NULL,
                                .data = d};
     *out = d;
     return TERN_OK;

@@ -518,6 +518,13 @@ bool tern__mlx_settle(tern__mlx_session *session, tern__mlx_error *error)
     });
 }
 
+bool tern__mlx_keep(tern__mlx_session *session, tern__mlx_error *error)
+{
+    const bool done = guarded(error, [&] { session->write(true); });
+    tern__mlx_discard(session);
+    return done;
+}
+
 void tern__mlx_discard(tern__mlx_session *session)
 {
     session->discard();

@@ -416,6 +416,15 @@ static tern_status take_fault(tern__device *d, const tern__code *code, int64_t f
     return error == CL_SUCCESS ? TERN_OK : tern__ocl_fail(d, "writing faults", error);
 }
 
+/* Of a run that was stopped, or failed: its bad data are not those of the next one. */
+static tern_status forget_fault(tern__device *d, tern__code *code)
+{
+    int64_t fault[4];
+    TERN_TRY(take_fault(d, code, fault));
+    code->unheard = false;
+    return TERN_OK;
+}
+
 /* Did a kernel find bad data? Then those behind it did nothing. */
 static tern_status look_for_fault(tern__device *d, const tern__plan *plan, const tern__code *code,
                                   uint32_t *n_done)
@@ -453,7 +462,9 @@ tern_status tern__ocl_run(tern__device *d, const tern__plan *plan, tern__code *c
     TERN_TRY(tern__ocl_lanes_begin(d, bindings->transfer));
     if (!d->in_place)
         tern__ocl_note_uses(plan, code, part);
-    tern_status status = bind_memory(d, plan, code, bindings);
+    tern_status status = code->unheard ? forget_fault(d, code) : TERN_OK;
+    if (status == TERN_OK)
+        status = bind_memory(d, plan, code, bindings);
     if (status == TERN_OK && !d->in_place)
         status = tern__ocl_fetch(d, plan, code, bindings);
     if (status == TERN_OK)
@@ -462,6 +473,7 @@ tern_status tern__ocl_run(tern__device *d, const tern__plan *plan, tern__code *c
     if (status == TERN_OK && finished != CL_SUCCESS)
         status = tern__ocl_fail(d, "waiting for the device", finished);
     tern__ocl_lanes_end(d, plan);
+    code->unheard = status != TERN_OK;
     if (status == TERN_OK)
         status = look_for_fault(d, plan, code, n_done);
     if (status == TERN_OK && !d->in_place)
