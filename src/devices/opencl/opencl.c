@@ -181,6 +181,8 @@ static void destroy(tern__device *d)
         d->cl->ReleaseCommandQueue(d->queue);
     if (d->context)
         d->cl->ReleaseContext(d->context);
+    if (d->driver_files && d->compiled + d->loaded > 0)
+        tern__ocl_note_driver_files(d->driver_files, d->made);
     tern__free(d->cache);
     tern__free(d->dump);
     tern__free(d->driver_files);
@@ -254,6 +256,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     d->dump = copy_text(options->dump);
     if (strstr(facts.driver, "Portable Computing Language"))
         d->driver_files = tern__ocl_driver_files(options);
+    d->made = time(NULL);
     if (d->driver_files)
         tern__ocl_sweep_driver_files(d->driver_files);
     d->least_room = LEAST_ROOM;

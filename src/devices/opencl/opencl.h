@@ -9,6 +9,8 @@
 #ifndef TERN_DEVICES_OPENCL_OPENCL_H
 #define TERN_DEVICES_OPENCL_OPENCL_H
 
+#include <time.h>
+
 #include "base/strbuf.h"
 #include "base/trace.h"
 #include "devices/device.h"
@@ -172,6 +174,7 @@ struct tern__device {
     /* folder that the driver writes to while it builds; NULL: it writes nothing that is known of */
     char *driver_files;
     uint64_t least_room; /* bytes that it needs there */
+    time_t made;         /* the device */
     tern__ocl_built *built;
     size_t n_built, cap_built;
     uint64_t most_kept;        /* bytes of the cache on disk */
@@ -220,6 +223,22 @@ tern_status tern__ocl_check_room(const tern__device *device);
 char *tern__ocl_driver_files(const tern__device_options *options);
 /* Removes entries of that folder that are damaged: it would end the process. */
 void tern__ocl_sweep_driver_files(const char *folder);
+/* Notes what entries that were used since then have, for the next sweep to compare. */
+void tern__ocl_note_driver_files(const char *folder, time_t since);
+
+/* ---- driver_sums.c ---- */
+
+typedef struct tern__ocl_look {
+    time_t since; /* files that have not changed since were compared */
+    time_t start; /* the system's: what was written before may have been lost with the power */
+} tern__ocl_look;
+
+/* When the system started; 0: nobody knows. */
+time_t tern__ocl_system_start(void);
+/* Are the files of an entry those that were noted? What is not noted is taken for sound unless it is older than the system's start. */
+bool tern__ocl_sums_hold(const char *entry, const tern__ocl_look *look);
+/* Notes the files of an entry of Tern's that was used since then; what was noted before stays as it was. */
+void tern__ocl_note_sums(const char *entry, time_t since);
 
 tern_status tern__ocl_fail(tern__device *device, const char *what, cl_int error);
 
