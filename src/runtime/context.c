@@ -134,6 +134,7 @@ tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
     if (!ctx)
         return tern__out_of_memory(sizeof *ctx);
     ctx->threads = device.threads;
+    device.stop = &ctx->stop;
     ctx->background = options->background;
     ctx->fallback = options->fallback;
     ctx->retries = options->retries == 0 ? TERN__USUAL_RETRIES : options->retries;

@@ -110,6 +110,34 @@ TEST(pressure_takes_programs)
     tern_ctx_destroy(ctx);
 }
 
+static bool say_yes(void *user)
+{
+    return ++*(int *)user > 1;
+}
+
+/* Kernels take seconds to build: whoever stops a run is asked between two of them. */
+TEST(a_stop_is_heard_while_kernels_are_built)
+{
+    NEEDS_OPENCL();
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    int asked = 0;
+    options.device = "opencl";
+    options.kernels = "off";
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    tern_tensor *x = tern_from_data(ctx, TERN_F32, 2, (int64_t[]){2, 2}, (float[]){1, 2, 3, 4});
+    tern_tensor *y = tern_cumsum(tern_matmul(x, x, false, false), 1);
+    tern_ctx_set_stop(ctx, say_yes, &asked);
+    CHECK_STATUS(tern_eval(y), TERN_CANCELLED);
+    CHECK(strstr(tern_last_error(), "compile: stopped at ") != NULL);
+    CHECK_EQ(ctx->device->compiled, 1);
+    tern_ctx_set_stop(ctx, NULL, NULL);
+    CHECK_OK(tern_eval(y));
+    CHECK_EQ(ctx->device->compiled, 2); /* the first is there */
+    CHECK_NEAR((double)tern_data_f32(y)[1], 17, 0);
+    tern_ctx_destroy(ctx);
+}
+
 /* ---- what the driver says ---- */
 
 /* A driver with long answers: `changed` is a text that ends otherwise. */

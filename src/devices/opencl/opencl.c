@@ -252,6 +252,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     d->group_items = facts.group_items >= 256 ? 256 : facts.group_items >= 64 ? 64 : 8;
     d->local_bytes = (size_t)facts.local_bytes;
     d->most_bytes = options->memory;
+    d->stop = options->stop;
     d->cache = copy_text(options->cache);
     d->dump = copy_text(options->dump);
     if (strstr(facts.driver, "Portable Computing Language"))

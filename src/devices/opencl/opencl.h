@@ -169,8 +169,9 @@ struct tern__device {
     int group_items;    /* work items of a group, at most 256 */
     size_t local_bytes; /* memory that they share */
     tern__ocl_rounding rounding;
-    uint64_t identity;  /* of device and driver: what a built kernel is good for */
-    char *cache, *dump; /* folders, or NULL */
+    uint64_t identity;      /* of device and driver: what a built kernel is good for */
+    char *cache, *dump;     /* folders, or NULL */
+    const tern__stop *stop; /* whom to ask between two kernels that are built; or NULL */
     /* folder that the driver writes to while it builds; NULL: it writes nothing that is known of */
     char *driver_files;
     uint64_t least_room; /* bytes that it needs there */

@@ -231,9 +231,12 @@ static tern_status compile(tern__device *d, const tern__plan *plan, tern__code *
                                       code->found ? code->found : nothing, &error);
     if (!code->fault)
         return tern__ocl_fail(d, "memory for faults", error);
-    for (uint32_t s = 0; s < plan->n_steps; s++)
+    for (uint32_t s = 0; s < plan->n_steps; s++) {
+        TERN__FAIL_IF(d->stop && d->stop->asked && d->stop->asked(d->stop->user), TERN_CANCELLED,
+                      "compile: stopped at %s, as it was asked", tern__ops[plan->steps[s].op].name);
         if (plan->steps[s].on_device)
             TERN_TRY(make_launch(d, code, plan, s));
+    }
     note_states(plan, code);
     TERN_TRY(settle_offsets(d, code, plan));
     return set_fixed(d, code, plan);
