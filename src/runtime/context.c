@@ -100,7 +100,8 @@ static tern_status open_devices(tern_ctx *ctx, const tern_ctx_options *options, 
     if (ctx->device_ops == &tern__device_auto)
         return open_auto(ctx, device);
     TERN_TRY(ctx->device_ops->create(device, &ctx->device));
-    tern__mixed_init(&ctx->mixed, ctx->target, ctx->device_ops->target(ctx->device), options->fallback);
+    tern__mixed_init(&ctx->mixed, ctx->target, ctx->device_ops->target(ctx->device), options->fallback,
+                     ctx->check);
     ctx->target = &ctx->mixed.target;
     return TERN_OK;
 }

@@ -110,6 +110,43 @@ TEST(pressure_takes_programs)
     tern_ctx_destroy(ctx);
 }
 
+/* A product with an epilogue: the CPU has none of that shape, and must be able to compute what it is asked to compare or take over. */
+TEST(the_cpu_can_take_over_every_step)
+{
+    NEEDS_OPENCL();
+    static const char text[] =
+        "graph { %x = input \"x\" f32[3,5] %w = constant \"w\" f32[1,5] {1, 2, 3, 4, 5} %b = constant \"b\" "
+        "f32[3,1] {1, 2, 3}\n%0 = matmul(%x, %w) {transpose_b=true} %1 = add(%0, %b) %2 = square(%1)\n"
+        "return %2 }";
+    const float x[15] = {1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1};
+    for (int check = 0; check < 2; check++) {
+        tern_ctx *ctx = NULL;
+        tern_ctx_options options = tern_ctx_options_default();
+        tern_graph *graph = NULL;
+        tern_program *program = NULL;
+        tern_exec *exec = NULL;
+        tern_ctx_stats stats;
+        options.device = "opencl";
+        options.check = check;
+        options.fallback = !check;
+        CHECK_OK(tern_ctx_create(&options, &ctx));
+        CHECK_OK(tern_graph_parse(ctx, text, sizeof text - 1, &graph));
+        CHECK_OK(tern_graph_compile(ctx, graph, NULL, &program));
+        CHECK_OK(tern_exec_create(ctx, program, &exec));
+        tern_tensor *in = tern_from_data(ctx, TERN_F32, 2, (int64_t[]){3, 5}, x), *y = NULL;
+        ctx->device->least_room = check ? 0 : UINT64_MAX - 1; /* it cannot be built: the CPU takes over */
+        CHECK_OK(tern_exec_run(exec, 1, &in, 1, &y));
+        for (int i = 0; i < 3; i++)
+            CHECK_NEAR((double)tern_data_f32(y)[i], (2 + 2 * i) * (2 + 2 * i), 0);
+        tern_ctx_get_stats(ctx, &stats);
+        CHECK(check ? stats.checked_steps > 0 : stats.device_moves == 1 || !ctx->device->driver_files);
+        tern_exec_free(exec);
+        tern_program_free(program);
+        tern_graph_free(graph);
+        tern_ctx_destroy(ctx);
+    }
+}
+
 static bool say_yes(void *user)
 {
     return ++*(int *)user > 1;
