@@ -147,6 +147,57 @@ TEST(the_cpu_can_take_over_every_step)
     }
 }
 
+/* ---- what drivers say late, or in other words ---- */
+
+static cl_int aborted; /* what the next command that is asked about ended with */
+
+static cl_int CL_API_CALL tell_event(cl_event event, cl_event_info what, size_t size, void *out,
+                                     size_t *needed)
+{
+    const cl_int status = aborted ? aborted : CL_COMPLETE;
+    (void)event;
+    (void)needed;
+    aborted = 0;
+    if (what != CL_EVENT_COMMAND_EXECUTION_STATUS || size != sizeof status)
+        return CL_INVALID_VALUE;
+    memcpy(out, &status, size);
+    return CL_SUCCESS;
+}
+
+/* Waiting for a queue succeeds though a command in it was given up: what it was to write is no result. */
+TEST(commands_that_were_not_carried_out_are_failures)
+{
+    NEEDS_OPENCL();
+    static const struct {
+        cl_int error;
+        int retries;
+        bool lost;
+    } cases[] = {{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, 1, false},
+                 {CL_OUT_OF_RESOURCES, 1, false},
+                 {CL_INVALID_COMMAND_QUEUE, 0, true},
+                 {CL_DEVICE_NOT_AVAILABLE, 0, true}};
+    for (size_t i = 0; i < TERN__COUNT(cases); i++) {
+        tern_ctx_options options = tern_ctx_options_default();
+        tern_ctx *ctx = NULL;
+        tern_ctx_stats stats;
+        options.device = "opencl";
+        options.fallback = true;
+        CHECK_OK(tern_ctx_create(&options, &ctx));
+        tern__cl late = *ctx->device->cl;
+        late.GetEventInfo = tell_event;
+        ctx->device->cl = &late;
+        ctx->device->in_place = false; /* results are copied back, by commands */
+        tern_tensor *y = tern_neg(tern_from_data(ctx, TERN_F32, 1, (int64_t[]){4}, (float[]){1, 2, 3, 4}));
+        aborted = cases[i].error;
+        CHECK_OK(tern_eval(y));
+        CHECK_NEAR((double)tern_data_f32(y)[3], -4, 0);
+        tern_ctx_get_stats(ctx, &stats);
+        CHECK(stats.device_failures == 1 && (int)stats.device_retries == cases[i].retries);
+        CHECK_EQ(ctx->lost, cases[i].lost);
+        tern_ctx_destroy(ctx);
+    }
+}
+
 static bool say_yes(void *user)
 {
     return ++*(int *)user > 1;

@@ -265,6 +265,8 @@ tern_status tern__ocl_lanes_begin(tern__device *device, tern__transfer *transfer
 tern_status tern__ocl_command_add(tern__device *device, const tern__ocl_command *command);
 /* Waits for kernels and copies out, and with them for what they needed; `all`: for every copy in as well. */
 cl_int tern__ocl_finish(tern__device *device, bool all);
+/* Of commands that were waited for: the error of the first that was not carried out, of which waiting itself need not tell. */
+cl_int tern__ocl_aborted(const tern__device *device);
 /* The run is over, and everything of it has been waited for: tells the trace, lets commands go. */
 void tern__ocl_lanes_end(tern__device *device, const tern__plan *plan);
 

@@ -33,9 +33,12 @@ tern_status tern__ocl_fail(tern__device *d, const char *what, cl_int error)
     (void)d;
     const bool memory = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
                         error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE;
-    return tern__fail(memory                             ? TERN_OUT_OF_MEMORY
-                      : error == CL_DEVICE_NOT_AVAILABLE ? TERN_UNAVAILABLE
-                                                         : TERN_INTERNAL,
+    /* Context and queues are ours and were good: drivers say so once the device below them was reset. */
+    const bool lost =
+        error == CL_DEVICE_NOT_AVAILABLE || error == CL_INVALID_CONTEXT || error == CL_INVALID_COMMAND_QUEUE;
+    return tern__fail(memory ? TERN_OUT_OF_MEMORY
+                      : lost ? TERN_UNAVAILABLE
+                             : TERN_INTERNAL,
                       "opencl: %s: %s (error %d)", what, tern__cl_error(error), error);
 }
 
@@ -472,7 +475,9 @@ tern_status tern__ocl_run(tern__device *d, const tern__plan *plan, tern__code *c
         status = tern__ocl_fetch(d, plan, code, bindings);
     if (status == TERN_OK)
         status = enqueue(d, plan, code, part, bindings, n_done);
-    const cl_int finished = tern__ocl_finish(d, status != TERN_OK);
+    cl_int finished = tern__ocl_finish(d, status != TERN_OK);
+    if (status == TERN_OK && finished == CL_SUCCESS)
+        finished = tern__ocl_aborted(d);
     if (status == TERN_OK && finished != CL_SUCCESS)
         status = tern__ocl_fail(d, "waiting for the device", finished);
     tern__ocl_lanes_end(d, plan);
