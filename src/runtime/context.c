@@ -70,11 +70,12 @@ static tern_status open_auto(tern_ctx *ctx, const tern__device_options *device)
         ctx->target = ctx->device_ops->target(ctx->device);
         return TERN_OK;
     }
-    tern__log(
-        TERN_LOG_WARN,
-        "device 'auto': %s here with %d thread%s, so the CPU computes; `tern tune --devices` measures all",
-        missing ? missing : "no device that was measured could be opened", ctx->threads,
-        ctx->threads == 1 ? "" : "s");
+    tern__log(TERN_LOG_WARN, "device 'auto': %s here with %d thread%s, so the CPU computes; %s",
+              missing ? missing : "no device that was measured could be opened", ctx->threads,
+              ctx->threads == 1 ? "" : "s",
+              ctx->tuning && ctx->tuning->path
+                  ? "`tern tune --devices` measures all"
+                  : "measurements are neither kept nor read (TERN_TUNING, tern_ctx_options.tuning)");
     ctx->device_ops = ctx->host_ops;
     ctx->device = ctx->host;
     return TERN_OK;
