@@ -131,11 +131,13 @@ static int encode_prompt(const engine *e, const wishes *w, prompt *p)
 }
 
 /* Read once, whatever the number of answers that start from it. */
-static tern_status feed_prompt(prompt *p, int n, tern_sequence *const *sequences)
+static tern_status feed_prompt(const engine *e, prompt *p, int n, tern_sequence *const *sequences)
 {
     p->start_ns = clock_ns();
     progress_begin_of("reading the prompt", "tokens");
+    engine_heeds_stops(e, true);
     tern_status status = tern_sequence_prompt(sequences[0], p->tokens, (int64_t)p->n, progress_update, NULL);
+    engine_heeds_stops(e, false);
     progress_end();
     for (int i = 1; i < n && status == TERN_OK; i++)
         status = tern_sequence_copy(sequences[0], sequences[i]);
@@ -339,13 +341,16 @@ static int answer_prompt(const engine *e, const wishes *w, prompt *p)
         status = tern_sequence_create(e->session, i, &sequences[i]);
     metrics_start_model(w->metrics, "run", e, w->answers);
     if (status == TERN_OK)
-        status = feed_prompt(p, w->answers, sequences);
+        status = feed_prompt(e, p, w->answers, sequences);
+    const bool stopped = progress_stopped_by() != 0; /* what comes next counts from 0 */
     if (status == TERN_OK)
         metrics_prompt(w->metrics, (int64_t)p->n);
-    if (status == TERN_OK)
+    if (status == TERN_OK && !stopped)
         status = generate(e, w, p, sequences, answers);
-    metrics_stop(w->metrics, status == TERN_OK);
-    int code = status == TERN_OK ? print_all(e, w, p, answers) : fail_status(NULL);
+    metrics_stop(w->metrics, status == TERN_OK && !stopped);
+    int code = stopped             ? fail("stopped")
+               : status == TERN_OK ? print_all(e, w, p, answers)
+                                   : fail_status(NULL);
     for (int i = 0; i < w->answers; i++) {
         tern_sequence_free(sequences[i]);
         answer_free(&answers[i]);

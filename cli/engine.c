@@ -146,6 +146,8 @@ static int open_model(const args *a, engine *e)
     int code = device_open(a, &options, &e->ctx);
     if (code != EXIT_DONE)
         return code;
+    const char *device = args_value(a, "device");
+    e->builds_kernels = device && strcmp(device, "cpu") != 0;
     tern_model_options loading = tern_model_options_default();
     loading.head = engine_head(a);
     loading.progress = progress_update;
@@ -190,15 +192,25 @@ int engine_open(const args *a, engine_wishes wishes, engine *e)
     return code == EXIT_DONE ? open_session(a, wishes, e) : code;
 }
 
+void engine_heeds_stops(const engine *e, bool heeds)
+{
+    if (e->builds_kernels)
+        tern_ctx_set_stop(e->ctx, heeds ? progress_asked : NULL, NULL);
+}
+
 int engine_prepare(const args *a, engine *e, metrics_file *metrics)
 {
     metrics_file none = {0};
     metrics = metrics ? metrics : &none;
     metrics_start_model(metrics, "load", e, tern_session_slots(e->session));
     progress_begin("loading"); /* weights are read as the program of one token is made */
+    engine_heeds_stops(e, true);
     tern_status status = tern_session_prepare(e->session, 1, 1);
+    engine_heeds_stops(e, false);
     progress_end();
     metrics_stop(metrics, status == TERN_OK);
+    if (progress_stopped_by() != 0)
+        return fail("stopped");
     return status == TERN_OK ? compare_heads(a, e) : fail_status(NULL);
 }
 

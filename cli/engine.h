@@ -20,6 +20,7 @@ typedef struct engine {
     tern_tokenizer *tokenizer;
     tern_session *session;
     tern_governor *governor; /* --ease; or NULL */
+    bool builds_kernels;     /* it may have others than the CPU compute, who build kernels first */
 } engine;
 
 /* What a command wants otherwise than others: {0} is usual. */
@@ -77,6 +78,9 @@ tern_dtype engine_head(const args *a);
  * engine_prepare reads them, and shows progress on a terminal. EXIT_DONE, or the exit code, and what was wrong was said. */
 int engine_open(const args *a, engine_wishes wishes, engine *e);
 int engine_prepare(const args *a, engine *e, struct metrics_file *metrics); /* or NULL */
+/* From now on Ctrl-C also stops what runs, and kernels that are built for a device; or no longer. What the CPU alone runs is left as it
+ * is: that is over soon, and would be cut into pieces. */
+void engine_heeds_stops(const engine *e, bool heeds);
 void engine_close(engine *e);
 
 /* The tokens of a text that goes on, for tern_tokens_free: without the one that some files ask for behind a whole text, which would close

@@ -114,7 +114,7 @@ TERN_API tern_status tern_thread_background(void);
 TERN_API size_t tern_ctx_trim(tern_ctx *ctx);
 
 /* Whether to stop is asked between the steps of a run and between slices of its longer ones, by every thread that computes: `asked`
- * is called on any of them, several at once. Once it says yes the run ends with TERN_CANCELLED, and what it was to compute or
+ * is called on any of them, several at once; and between kernels that a device builds before the first run. Once it says yes the run ends with TERN_CANCELLED, and what it was to compute or
  * to change is in no state to be read. Steps are cut into slices as long as there is somebody to ask, which may cost some of them
  * time but changes no result; NULL, as at first: nobody is asked, and nothing is cut. */
 typedef bool (*tern_stop_asked)(void *user);

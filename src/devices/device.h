@@ -31,6 +31,12 @@ typedef struct tern__code tern__code;     /* what it made of a plan */
 typedef struct tern__stream tern__stream; /* work in order, beside other streams */
 typedef struct tern__event tern__event;   /* that all is done which a stream was given before */
 
+/* Whom to ask whether a run shall go on, from any thread. */
+typedef struct tern__stop {
+    tern_stop_asked asked; /* NULL: nobody */
+    void *user;
+} tern__stop;
+
 typedef struct tern__device_options {
     int threads;                  /* >= 1 */
     tern__isa_cap isa_cap;        /* nothing else is used */
@@ -46,13 +52,10 @@ typedef struct tern__device_options {
     int (*switched)(const char *name);
     /* folder where the user's programs keep files that can be made again; NULL: there is none */
     const char *user_cache;
+    /* Asked by a `compile` that takes long, between its parts: TERN_CANCELLED. Who is asked may change between calls; outlives the
+     * device; or NULL. */
+    const tern__stop *stop;
 } tern__device_options;
-
-/* Whom to ask whether a run shall go on, from any thread. */
-typedef struct tern__stop {
-    tern_stop_asked asked; /* NULL: nobody */
-    void *user;
-} tern__stop;
 
 /* What a partition copied to the device and back, by the device's own clock. */
 typedef struct tern__transfer {

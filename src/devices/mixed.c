@@ -28,6 +28,16 @@ static bool is_packed(const tern__call *call)
     return tern__op_is_packed(op);
 }
 
+/* A product with an epilogue that the CPU could not take over, or compute to compare with, stays without one. */
+static tern_status leave_to_host(const tern__target *host, const tern__call *call, tern__arena *arena)
+{
+    tern__choice ignored;
+    if (tern__op_code(call->op) != TERN__OP_fused ||
+        !tern__region_has_product(call->attrs[TERN__ATTR_fused_body].region))
+        return TERN_OK;
+    return host->choose(host, call, NULL, arena, &ignored);
+}
+
 /* What both can run is told by whoever decides; else the device is asked first, and the CPU what only it can run. */
 static tern_status choose_placed(const tern__target *target, const tern__call *call, tern__arena *arena,
                                  tern__choice *out)
@@ -35,7 +45,9 @@ static tern_status choose_placed(const tern__target *target, const tern__call *c
     const tern__mixed *m = target->data;
     const tern__target device = within(m->device, target), host = within(m->host, target);
     if (target->side != TERN__SIDE_HOST && !is_packed(call)) {
-        const tern_status status = device.choose(&device, call, NULL, arena, out);
+        tern_status status = device.choose(&device, call, NULL, arena, out);
+        if (status == TERN_OK)
+            status = leave_to_host(&host, call, arena);
         if (status == TERN_OK)
             out->on_device = true;
         /* A product that the device may run has no epilogue that only the CPU has. */
@@ -67,6 +79,8 @@ static tern_status choose(const tern__target *target, const tern__call *call,
         return choose_placed(target, call, arena, out);
     tern__target device = within(m->device, target), host = within(m->host, target);
     tern_status status = device.choose(&device, call, candidate, arena, out);
+    if (status == TERN_OK && m->stands_by)
+        status = leave_to_host(&host, call, arena);
     if (status == TERN_OK)
         out->on_device = true;
     /* What the device fused on its own word stays with it. */
@@ -159,9 +173,10 @@ static tern__target target_of(tern__mixed *m)
                           .data = m};
 }
 
-void tern__mixed_init(tern__mixed *m, const tern__target *host, const tern__target *device, bool fallback)
+void tern__mixed_init(tern__mixed *m, const tern__target *host, const tern__target *device, bool fallback,
+                      bool check)
 {
-    *m = (tern__mixed){.host = host, .device = device, .fallback = fallback};
+    *m = (tern__mixed){.host = host, .device = device, .fallback = fallback, .stands_by = fallback || check};
     m->target = target_of(m);
     m->target.packing = device->packing ? packing : NULL;
     m->target.pack = device->packing ? pack : NULL;

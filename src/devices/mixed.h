@@ -11,6 +11,7 @@ typedef struct tern__mixed {
     tern__target target;               /* what the compiler sees */
     const tern__target *host, *device; /* the CPU's, and the device's */
     bool fallback;                     /* what the device cannot run may run on the CPU */
+    bool stands_by;                    /* the CPU may have to run any step of the device's */
     uint64_t told[TERN__MIXED_TOLD];   /* (n_told) hashes of ops that do, with the reason */
     int n_told;
     /* Of placement by predicted times, where nothing is fallback; else NULL. */
@@ -18,9 +19,9 @@ typedef struct tern__mixed {
     tern__prediction prediction;
 } tern__mixed;
 
-/* `mixed` stays where it is as long as its target is used. */
-void tern__mixed_init(tern__mixed *mixed, const tern__target *host, const tern__target *device,
-                      bool fallback);
+/* `mixed` stays where it is as long as its target is used. `check`: the CPU computes each step as well. */
+void tern__mixed_init(tern__mixed *mixed, const tern__target *host, const tern__target *device, bool fallback,
+                      bool check);
 /* The same for steps that run wherever `prediction` of the target says: by what both were measured at. Constants are packed
  * for the CPU where a product is predicted to be faster there. The costs stay too. */
 void tern__mixed_place(tern__mixed *mixed, const tern__target *host, const tern__device_costs *host_costs,

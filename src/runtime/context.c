@@ -70,11 +70,12 @@ static tern_status open_auto(tern_ctx *ctx, const tern__device_options *device)
         ctx->target = ctx->device_ops->target(ctx->device);
         return TERN_OK;
     }
-    tern__log(
-        TERN_LOG_WARN,
-        "device 'auto': %s here with %d thread%s, so the CPU computes; `tern tune --devices` measures all",
-        missing ? missing : "no device that was measured could be opened", ctx->threads,
-        ctx->threads == 1 ? "" : "s");
+    tern__log(TERN_LOG_WARN, "device 'auto': %s here with %d thread%s, so the CPU computes; %s",
+              missing ? missing : "no device that was measured could be opened", ctx->threads,
+              ctx->threads == 1 ? "" : "s",
+              ctx->tuning && ctx->tuning->path
+                  ? "`tern tune --devices` measures all"
+                  : "measurements are neither kept nor read (TERN_TUNING, tern_ctx_options.tuning)");
     ctx->device_ops = ctx->host_ops;
     ctx->device = ctx->host;
     return TERN_OK;
@@ -100,7 +101,8 @@ static tern_status open_devices(tern_ctx *ctx, const tern_ctx_options *options, 
     if (ctx->device_ops == &tern__device_auto)
         return open_auto(ctx, device);
     TERN_TRY(ctx->device_ops->create(device, &ctx->device));
-    tern__mixed_init(&ctx->mixed, ctx->target, ctx->device_ops->target(ctx->device), options->fallback);
+    tern__mixed_init(&ctx->mixed, ctx->target, ctx->device_ops->target(ctx->device), options->fallback,
+                     ctx->check);
     ctx->target = &ctx->mixed.target;
     return TERN_OK;
 }
@@ -134,6 +136,7 @@ tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
     if (!ctx)
         return tern__out_of_memory(sizeof *ctx);
     ctx->threads = device.threads;
+    device.stop = &ctx->stop;
     ctx->background = options->background;
     ctx->fallback = options->fallback;
     ctx->retries = options->retries == 0 ? TERN__USUAL_RETRIES : options->retries;

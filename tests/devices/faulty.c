@@ -101,7 +101,6 @@ static tern_status create(const tern__device_options *options, tern__device **ou
                                .workers = options->threads,
                                .pool = options->pool,
                                .choose = choose,
-                               /* as the device within: mlx fuses nothing where it compiles nothing */
                                .fuses = d->ops->target(d->inner)->fuses ? fuses : NULL,
                                .data = d};
     *out = d;

@@ -42,6 +42,11 @@ static const conformance_row rows[] = {
      "%f = input \"f\" f32[] %w = mul(%x, %f) %0 = floor(%w) %1 = ceil(%w) %2 = trunc(%w) %3 = round(%w) "
      "%4 = sign(%w) %5 = clamp(%w) {low=-1.5, high=2.5} %6 = leaky_relu(%w) {slope=0.2} return %0, %1, %2, "
      "%3, %4, %5, %6 }"},
+    {"crossed bounds and zeros", 0,
+     "graph { " X "%n = full() {shape=[5,37], value=0} %m = mul(%x, %n) %0 = clamp(%x) {low=1, high=-0.5} "
+     "%1 = relu(%m) %2 = relu2(%m) %3 = reciprocal(%1) %4 = reciprocal(%2) %5 = sign(%m) %6 = "
+     "reciprocal(%5)\n"
+     "return %0, %1, %3, %4, %6 }"},
     {"comparisons", 0,
      "graph { " X Y
      "%0 = eq(%x, %y) %1 = ne(%x, %y) %2 = lt(%x, %y) %3 = le(%x, %y) %4 = gt(%x, %y) %5 = ge(%x, %y)\n"

@@ -1,6 +1,7 @@
 /* test_mlx.c - what the conformance suite does not see of the device `mlx`: ternary products on packed words, at the ends of int8 and
  * in blocks; bad indices; steps that read pieces of what earlier steps of the partition made; and what it says about itself. */
 #include <dlfcn.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -176,6 +177,38 @@ TEST(views_of_intermediates_are_read_without_memory_between)
         const float last = x[r * 4 + 3], second = x[r * 4 + 1];
         CHECK(((const float *)tern_data(sum))[r] == last * last + second * second);
     }
+    tern_ctx_destroy(mlx);
+}
+
+/* A column of a result, which does not lie densely, seen again through another view. */
+TEST(views_of_results_that_are_not_dense)
+{
+    NEED_MLX(mlx)
+    const float x[4] = {1, 2, 3, 4};
+    tern_tensor *a = tern_neg(tern_from_data(mlx, TERN_F32, 2, (int64_t[]){2, 2}, x));
+    tern_tensor *column =
+        tern_contiguous(tern_slice(a, 2, (int64_t[]){0, 0}, (int64_t[]){2, 1}, (int64_t[]){1, 1}));
+    tern_tensor *wide = tern_exp(tern_broadcast(column, 2, (int64_t[]){2, 3}));
+    CHECK_OK(tern_eval(wide));
+    CHECK_NEAR((double)tern_data_f32(wide)[2], exp(-1), 1e-6);
+    CHECK_NEAR((double)tern_data_f32(wide)[3], exp(-3), 1e-6);
+    tern_ctx_destroy(mlx);
+}
+
+/* What a row does not see yet, it does not add up, not even as 0 times infinity. */
+TEST(attention_ignores_what_is_not_seen)
+{
+    NEED_MLX(mlx)
+    const float q[2] = {1, 1}, k[3] = {1, 2, 0}, v[3] = {5, INFINITY, 0};
+    const int32_t slots[2] = {0, 0}, positions[2] = {0, 1};
+    const int64_t state[4] = {1, 3, 1, 1};
+    tern_tensor *y = tern_attention(
+        tern_from_data(mlx, TERN_F32, 3, (int64_t[]){2, 1, 1}, q), tern_from_data(mlx, TERN_F32, 4, state, k),
+        tern_from_data(mlx, TERN_F32, 4, state, v), tern_from_data(mlx, TERN_I32, 1, (int64_t[]){2}, slots),
+        tern_from_data(mlx, TERN_I32, 1, (int64_t[]){2}, positions), NULL, NULL, 0);
+    CHECK_OK(tern_eval(y));
+    CHECK_NEAR((double)tern_data_f32(y)[0], 5, 0);
+    CHECK(isinf(tern_data_f32(y)[1]));
     tern_ctx_destroy(mlx);
 }
 

@@ -110,6 +110,122 @@ TEST(pressure_takes_programs)
     tern_ctx_destroy(ctx);
 }
 
+/* A product with an epilogue: the CPU has none of that shape, and must be able to compute what it is asked to compare or take over. */
+TEST(the_cpu_can_take_over_every_step)
+{
+    NEEDS_OPENCL();
+    static const char text[] =
+        "graph { %x = input \"x\" f32[3,5] %w = constant \"w\" f32[1,5] {1, 2, 3, 4, 5} %b = constant \"b\" "
+        "f32[3,1] {1, 2, 3}\n%0 = matmul(%x, %w) {transpose_b=true} %1 = add(%0, %b) %2 = square(%1)\n"
+        "return %2 }";
+    const float x[15] = {1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1};
+    for (int check = 0; check < 2; check++) {
+        tern_ctx *ctx = NULL;
+        tern_ctx_options options = tern_ctx_options_default();
+        tern_graph *graph = NULL;
+        tern_program *program = NULL;
+        tern_exec *exec = NULL;
+        tern_ctx_stats stats;
+        options.device = "opencl";
+        options.check = check;
+        options.fallback = !check;
+        CHECK_OK(tern_ctx_create(&options, &ctx));
+        CHECK_OK(tern_graph_parse(ctx, text, sizeof text - 1, &graph));
+        CHECK_OK(tern_graph_compile(ctx, graph, NULL, &program));
+        CHECK_OK(tern_exec_create(ctx, program, &exec));
+        tern_tensor *in = tern_from_data(ctx, TERN_F32, 2, (int64_t[]){3, 5}, x), *y = NULL;
+        ctx->device->least_room = check ? 0 : UINT64_MAX - 1; /* it cannot be built: the CPU takes over */
+        CHECK_OK(tern_exec_run(exec, 1, &in, 1, &y));
+        for (int i = 0; i < 3; i++)
+            CHECK_NEAR((double)tern_data_f32(y)[i], (2 + 2 * i) * (2 + 2 * i), 0);
+        tern_ctx_get_stats(ctx, &stats);
+        CHECK(check ? stats.checked_steps > 0 : stats.device_moves == 1 || !ctx->device->driver_files);
+        tern_exec_free(exec);
+        tern_program_free(program);
+        tern_graph_free(graph);
+        tern_ctx_destroy(ctx);
+    }
+}
+
+/* ---- what drivers say late, or in other words ---- */
+
+static cl_int aborted; /* what the next command that is asked about ended with */
+
+static cl_int CL_API_CALL tell_event(cl_event event, cl_event_info what, size_t size, void *out,
+                                     size_t *needed)
+{
+    const cl_int status = aborted ? aborted : CL_COMPLETE;
+    (void)event;
+    (void)needed;
+    aborted = 0;
+    if (what != CL_EVENT_COMMAND_EXECUTION_STATUS || size != sizeof status)
+        return CL_INVALID_VALUE;
+    memcpy(out, &status, size);
+    return CL_SUCCESS;
+}
+
+/* Waiting for a queue succeeds though a command in it was given up: what it was to write is no result. */
+TEST(commands_that_were_not_carried_out_are_failures)
+{
+    NEEDS_OPENCL();
+    static const struct {
+        cl_int error;
+        int retries;
+        bool lost;
+    } cases[] = {{CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, 1, false},
+                 {CL_OUT_OF_RESOURCES, 1, false},
+                 {CL_INVALID_COMMAND_QUEUE, 0, true},
+                 {CL_DEVICE_NOT_AVAILABLE, 0, true}};
+    for (size_t i = 0; i < TERN__COUNT(cases); i++) {
+        tern_ctx_options options = tern_ctx_options_default();
+        tern_ctx *ctx = NULL;
+        tern_ctx_stats stats;
+        options.device = "opencl";
+        options.fallback = true;
+        CHECK_OK(tern_ctx_create(&options, &ctx));
+        tern__cl late = *ctx->device->cl;
+        late.GetEventInfo = tell_event;
+        ctx->device->cl = &late;
+        ctx->device->in_place = false; /* results are copied back, by commands */
+        tern_tensor *y = tern_neg(tern_from_data(ctx, TERN_F32, 1, (int64_t[]){4}, (float[]){1, 2, 3, 4}));
+        aborted = cases[i].error;
+        CHECK_OK(tern_eval(y));
+        CHECK_NEAR((double)tern_data_f32(y)[3], -4, 0);
+        tern_ctx_get_stats(ctx, &stats);
+        CHECK(stats.device_failures == 1 && (int)stats.device_retries == cases[i].retries);
+        CHECK_EQ(ctx->lost, cases[i].lost);
+        tern_ctx_destroy(ctx);
+    }
+}
+
+static bool say_yes(void *user)
+{
+    return ++*(int *)user > 1;
+}
+
+/* Kernels take seconds to build: whoever stops a run is asked between two of them. */
+TEST(a_stop_is_heard_while_kernels_are_built)
+{
+    NEEDS_OPENCL();
+    tern_ctx *ctx = NULL;
+    tern_ctx_options options = tern_ctx_options_default();
+    int asked = 0;
+    options.device = "opencl";
+    options.kernels = "off";
+    CHECK_OK(tern_ctx_create(&options, &ctx));
+    tern_tensor *x = tern_from_data(ctx, TERN_F32, 2, (int64_t[]){2, 2}, (float[]){1, 2, 3, 4});
+    tern_tensor *y = tern_cumsum(tern_matmul(x, x, false, false), 1);
+    tern_ctx_set_stop(ctx, say_yes, &asked);
+    CHECK_STATUS(tern_eval(y), TERN_CANCELLED);
+    CHECK(strstr(tern_last_error(), "compile: stopped at ") != NULL);
+    CHECK_EQ(ctx->device->compiled, 1);
+    tern_ctx_set_stop(ctx, NULL, NULL);
+    CHECK_OK(tern_eval(y));
+    CHECK_EQ(ctx->device->compiled, 2); /* the first is there */
+    CHECK_NEAR((double)tern_data_f32(y)[1], 17, 0);
+    tern_ctx_destroy(ctx);
+}
+
 /* ---- what the driver says ---- */
 
 /* A driver with long answers: `changed` is a text that ends otherwise. */

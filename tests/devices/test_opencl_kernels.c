@@ -372,6 +372,68 @@ TEST(a_file_where_the_driver_wants_its_folder_is_named)
     tern_ctx_destroy(ctx);
 }
 
+static void damage_notes(const char *entry)
+{
+    char path[8192];
+    snprintf(path, sizeof path, "%s/tern.sums", entry);
+    FILE *file = fopen(path, "ab");
+    CHECK(file != NULL && fputs("more", file) >= 0);
+    fclose(file);
+}
+
+/* A file in an entry of PoCL's. */
+static void put_driver_file(const char *folder, const char *name, const char *text, time_t when)
+{
+    char path[8192];
+    const struct timespec times[2] = {{.tv_sec = when}, {.tv_sec = when}};
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    tern__file_make_folders(path);
+    FILE *file = fopen(path, "wb");
+    CHECK(file != NULL && fputs(text, file) >= 0);
+    fclose(file);
+    CHECK_EQ(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* What is noted must be as it was. What nobody noted is as old as the system's start, or it may be damaged: if it is Tern's. */
+TEST(what_the_driver_keeps_is_compared_with_notes)
+{
+    enum { START = 1000000 };
+    const tern__ocl_look look = {.start = START}, later = {.start = START, .since = time(NULL) + 100};
+    char entry[4096], other[4096];
+    if (!harness_path(entry, sizeof entry, "entry") || !harness_path(other, sizeof other, "other"))
+        return;
+    put_driver_file(entry, "program.bc", "code", START + 1);
+    put_driver_file(entry, "k/0-0-0/k.so", "object", START + 1);
+    put_driver_file(entry, "last_accessed", "", START + 10);
+    CHECK(tern__ocl_sums_hold(entry, &look));
+    CHECK(!tern__ocl_sums_hold(entry, &(tern__ocl_look){.start = START + 2}));
+    tern__ocl_note_sums(entry, START + 11); /* it was not used */
+    CHECK(!has_file(entry, "tern.sums"));
+    tern__ocl_note_sums(entry, START + 10);
+    CHECK(has_file(entry, "tern.sums") && tern__ocl_sums_hold(entry, &(tern__ocl_look){.start = START + 2}));
+    put_driver_file(entry, "k/0-0-0/k.so", "objecT", START + 1);
+    CHECK(!tern__ocl_sums_hold(entry, &look));
+    CHECK(tern__ocl_sums_hold(entry, &later)); /* compared by this process since */
+    tern__ocl_note_sums(entry, START + 10);    /* damage never becomes what is noted */
+    CHECK(!tern__ocl_sums_hold(entry, &look));
+    put_driver_file(entry, "k/0-0-0/k.so", "object", START + 1);
+    CHECK(tern__ocl_sums_hold(entry, &look));
+    put_driver_file(entry, "k/1-1-1/k.so", "new", START + 1); /* made since */
+    CHECK(tern__ocl_sums_hold(entry, &look));
+    CHECK(!tern__ocl_sums_hold(entry, &(tern__ocl_look){.start = START + 2}));
+    tern__ocl_note_sums(entry, START + 10);
+    CHECK(tern__ocl_sums_hold(entry, &(tern__ocl_look){.start = START + 2}));
+    damage_notes(entry);
+    CHECK(!tern__ocl_sums_hold(entry, &look));
+    /* Kernels of other programs are nobody's business, however old. */
+    put_driver_file(other, "program.bc", "code", START - 1);
+    put_driver_file(other, "blur/0-0-0/blur.so", "object", START - 1);
+    put_driver_file(other, "last_accessed", "", START + 10);
+    CHECK(tern__ocl_sums_hold(other, &look));
+    tern__ocl_note_sums(other, 0);
+    CHECK(!has_file(other, "tern.sums"));
+}
+
 /* What comes from Tern's own folder needs that room as well: PoCL unpacks it into its own. */
 TEST(no_room_for_the_driver_is_an_error_with_kept_kernels_too)
 {

@@ -29,6 +29,9 @@ TEST(host_memory_is_used_in_place)
     const int64_t n = N;
     options.device = "opencl";
     CHECK_OK(tern_ctx_create(&options, &ctx));
+    tern_device_info info;
+    ctx->device_ops->describe((tern__isa_cap){.level = TERN__ISA_BASELINE}, &info);
+    CHECK(ctx->device->in_place == (strcmp(info.memory_use, "unified: host memory is used in place") == 0));
     if (!ctx->device->in_place) {
         tern_ctx_destroy(ctx);
         SKIP("the device has memory of its own");

@@ -309,6 +309,36 @@ static void add_broken(int runs, bool gone)
 }
 
 /* Whenever a device fails, when it is checked, timed or opened: its rows say so, and everybody else is measured. */
+static bool never_on(void *user, const char *what, int done, int total)
+{
+    (void)user;
+    (void)what;
+    (void)total;
+    return done == 0;
+}
+
+/* Why it ended is told, and not what contexts find when they go (here that no times are kept). */
+TEST(a_stop_is_told)
+{
+    char nowhere[4096];
+    tern_device_compare_options o = tern_device_compare_options_default();
+    const char *const devices[] = {"cpu"}, *const ops[] = {"add"};
+    tern_device_comparison *c = NULL;
+    CHECK(harness_path(nowhere, sizeof nowhere, "no-times.db"));
+    CHECK(setenv("TERN_TUNING", nowhere, 1) == 0);
+    o.devices = devices;
+    o.n_devices = 1;
+    o.ops = ops;
+    o.n_ops = 1;
+    o.rounds = 2;
+    o.budget_s = 0.01;
+    o.progress = never_on;
+    const tern_status status = tern_devices_compare(&o, &c);
+    CHECK(setenv("TERN_TUNING", "off", 1) == 0);
+    CHECK_STATUS(status, TERN_CANCELLED);
+    CHECK_STR(tern_last_error(), "compare_devices: stopped");
+}
+
 TEST(a_failure_is_a_row)
 {
     static const char *const devices[] = {"broken", "cpu"}, *const ops[] = {"add", "gelu"};

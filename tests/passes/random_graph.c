@@ -60,6 +60,8 @@ void random_fill(random_state *r, const tern__type *type, bool special, void *da
     int64_t columns = type->rank > 0 ? type->shape[type->rank - 1] : 1;
     int64_t rows = columns > 0 ? tern__type_numel(type) / columns : 0;
     size_t row_bytes = (size_t)tern__row_units(type->dtype, columns) * tern__dtype_unit_bytes(type->dtype);
+    if (columns > MOST) /* zeros, which every type has; not what lay there */
+        memset(data, 0, tern__type_bytes(type));
     for (int64_t row = 0; row < rows && columns <= MOST; row++) {
         for (int64_t i = 0; i < columns; i++)
             values[i] = tern__dtype_is_float(type->dtype)    ? random_number(r, special)

@@ -14,7 +14,7 @@ namespace tern_mlx
 mx::array relu(const work &w, const mx::array &x)
 {
     const mx::array zero = mx::array(0, x.dtype());
-    return mx::where(mx::less(x, zero, w.s), zero, x, w.s);
+    return mx::where(mx::less_equal(x, zero, w.s), zero, x, w.s); // -0 gives 0
 }
 
 // The larger (or smaller) of two; NaN if either is.

@@ -65,6 +65,8 @@ void tern__mlx_forget(tern__mlx_session *session, const tern__region *region);
 bool tern__mlx_add(tern__mlx_session *session, const tern__mlx_step *step, tern__mlx_error *error);
 /* Computes what was added and writes what is kept. Afterwards the session is empty, also after a failure. */
 bool tern__mlx_finish(tern__mlx_session *session, tern__mlx_error *error);
+/* The same of a run that ends before its last step: everything is written that may still be read, and no block is handed out. */
+bool tern__mlx_keep(tern__mlx_session *session, tern__mlx_error *error);
 void tern__mlx_discard(tern__mlx_session *session);
 /* Computes what was added and goes on: nothing is written yet. */
 bool tern__mlx_settle(tern__mlx_session *session, tern__mlx_error *error);

@@ -262,7 +262,9 @@ static tern_status run(tern__device *device, const tern__plan *plan, tern__code 
         const tern__step *step = &plan->steps[s];
         const uint64_t start = each ? tern__mlx_now_ns() : 0;
         if (bindings->stop.asked && bindings->stop.asked(bindings->stop.user)) {
-            tern__mlx_discard(device->session);
+            if (!tern__mlx_keep(device->session, &error))
+                return fail_partition(plan, first, s, &error);
+            *n_done = s;
             return host->fail(TERN_CANCELLED, "run: stopped at %s, as it was asked",
                               host->ops[step->op].name);
         }
@@ -287,8 +289,14 @@ static tern_status run(tern__device *device, const tern__plan *plan, tern__code 
                                      .given = given,
                                      .attrs = step->attrs};
         if (!tern__mlx_add(device->session, &call, &error)) {
-            tern__mlx_discard(device->session);
-            return fail_step(step, &error);
+            const tern__mlx_error why = error;
+            /* Behind bad data what the steps before them wrote holds. */
+            if (why.status != TERN_OUT_OF_RANGE)
+                tern__mlx_discard(device->session);
+            else if (!tern__mlx_keep(device->session, &error))
+                return fail_partition(plan, first, s, &error);
+            *n_done = s;
+            return fail_step(step, &why);
         }
         if (!each && s + 1 < part->end) {
             /* Whoever may stop the run is asked when a step is computed, not when it was added. */

@@ -183,6 +183,14 @@ static mx::array attend(const work &w, int first, int count, int slot, const std
     return mx::reshape(y, {count, heads, d}, w.s);
 }
 
+// The values of a slot, its first n positions: they lie in memory, where the step before has written them.
+static bool are_finite(const work &w, int slot, int n)
+{
+    mx::array all = mx::all(mx::isfinite(of_slot(w, 2, slot, n), w.s), w.s);
+    mx::eval(arrays{all});
+    return all.item<bool>();
+}
+
 mx::array attention(const work &w)
 {
     const std::vector<int64_t> slots = numbers(w, w.in[3]), positions = numbers(w, w.in[4]);
@@ -197,11 +205,16 @@ mx::array attention(const work &w)
     }
     arrays parts;
     for (int first = 0, end; first < rows; first = end) {
+        bool alike = true;
         for (end = first + 1; end < rows && slots[size_t(end)] == slots[size_t(first)]; end++)
-            ;
-        const int64_t slot = slots[size_t(first)]; // of padding it may be anything
-        parts.push_back(
-            attend(w, first, end - first, slot >= 0 && slot < n_slots ? int(slot) : 0, positions));
+            alike = alike && positions[size_t(end)] == positions[size_t(first)];
+        const int64_t given = slots[size_t(first)]; // of padding it may be anything
+        const int slot = given >= 0 && given < n_slots ? int(given) : 0;
+        const int64_t most = *std::max_element(positions.begin() + first, positions.begin() + end);
+        // Weights of what a row does not see are 0, and 0 times infinity is no number: then each row has its own product.
+        if (!alike && !are_finite(w, slot, int(std::max<int64_t>(most, 0)) + 1))
+            end = first + 1;
+        parts.push_back(attend(w, first, end - first, slot, positions));
     }
     return mx::concatenate(parts, 0, w.s);
 }

@@ -314,8 +314,8 @@ struct tern__mlx_session {
                 return m->array;
             if (m->type.dtype == b.type->dtype && m->place.dense && m->place.low <= v.low &&
                 v.high <= m->place.high)
-                return mx::as_strided(m->array, v.shape, v.strides, size_t(v.data - m->place.low) / v.item,
-                                      stream);
+                return mx::as_strided(mx::contiguous(m->array, false, stream), v.shape, v.strides,
+                                      size_t(v.data - m->place.low) / v.item, stream);
             write(true); // pieces of several results: memory puts them together
             break;
         }
@@ -516,6 +516,13 @@ bool tern__mlx_settle(tern__mlx_session *session, tern__mlx_error *error)
             pending.push_back(m.array);
         session->compute(pending, false);
     });
+}
+
+bool tern__mlx_keep(tern__mlx_session *session, tern__mlx_error *error)
+{
+    const bool done = guarded(error, [&] { session->write(true); });
+    tern__mlx_discard(session);
+    return done;
 }
 
 void tern__mlx_discard(tern__mlx_session *session)

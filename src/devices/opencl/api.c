@@ -121,6 +121,11 @@ const char *tern__cl_error(cl_int error)
         return "out of memory";
     case CL_DEVICE_NOT_AVAILABLE:
         return "the device is not available";
+    case CL_INVALID_CONTEXT:
+    case CL_INVALID_COMMAND_QUEUE:
+        return "the device is lost";
+    case CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
+        return "what it had to wait for failed";
     case CL_BUILD_PROGRAM_FAILURE:
         return "the kernel does not compile";
     case CL_INVALID_BUFFER_SIZE:

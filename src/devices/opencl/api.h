@@ -18,7 +18,7 @@
     X(EnqueueNDRangeKernel) X(EnqueueReadBuffer) X(EnqueueWriteBuffer) X(EnqueueCopyBuffer)             \
     X(EnqueueMapBuffer) X(EnqueueUnmapMemObject) X(EnqueueMarkerWithWaitList)                           \
     X(EnqueueBarrierWithWaitList) X(Finish) X(Flush) X(WaitForEvents) X(ReleaseEvent)                 \
-    X(GetEventProfilingInfo)
+    X(GetEventProfilingInfo) X(GetEventInfo)
 /* clang-format on */
 
 typedef struct tern__cl {

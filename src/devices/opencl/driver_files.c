@@ -8,6 +8,7 @@ typedef int tern__opencl_driver_files_is_compiled; /* no file is empty */
 
 #include <dirent.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@ typedef int tern__opencl_driver_files_is_compiled; /* no file is empty */
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/status.h"
 
@@ -87,8 +89,9 @@ tern_status tern__ocl_check_room(const tern__device *d)
 enum { MOST_DEPTH = 6 };
 
 /* Calls `each` for everything in a folder but "." and "..", until it says false. Is false then, too. */
-static bool for_each(const char *folder, bool (*each)(const char *path, const char *name, int depth),
-                     int depth)
+static bool for_each(const char *folder,
+                     bool (*each)(const char *path, const char *name, int depth, const void *user), int depth,
+                     const void *user)
 {
     DIR *dir = opendir(folder);
     bool go_on = true;
@@ -97,7 +100,7 @@ static bool for_each(const char *folder, bool (*each)(const char *path, const ch
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
             continue;
         if (snprintf(path, sizeof path, "%s/%s", folder, e->d_name) < (int)sizeof path)
-            go_on = each(path, e->d_name, depth);
+            go_on = each(path, e->d_name, depth, user);
     }
     if (dir)
         closedir(dir);
@@ -126,19 +129,19 @@ static bool begins_well(const char *path, const char *name)
     return true;
 }
 
-static bool is_sound(const char *path, const char *name, int depth)
+static bool is_sound(const char *path, const char *name, int depth, const void *user)
 {
     if (!is_folder(path))
         return begins_well(path, name);
-    return depth >= MOST_DEPTH || for_each(path, is_sound, depth + 1);
+    return depth >= MOST_DEPTH || for_each(path, is_sound, depth + 1, user);
 }
 
-static bool remove_all(const char *path, const char *name, int depth)
+static bool remove_all(const char *path, const char *name, int depth, const void *user)
 {
     (void)name;
     if (is_folder(path)) {
         if (depth < MOST_DEPTH)
-            for_each(path, remove_all, depth + 1);
+            for_each(path, remove_all, depth + 1, user);
         rmdir(path);
     } else
         unlink(path);
@@ -146,26 +149,62 @@ static bool remove_all(const char *path, const char *name, int depth)
 }
 
 /* An entry: two letters of a hash are the folder above it. PoCL builds again what is not there. */
-static bool look_at_entry(const char *path, const char *name, int depth)
+static bool look_at_entry(const char *path, const char *name, int depth, const void *look)
 {
-    if (is_folder(path) && !is_sound(path, name, depth)) {
+    if (is_folder(path) && (!is_sound(path, name, depth, NULL) || !tern__ocl_sums_hold(path, look))) {
         tern__log(TERN_LOG_INFO, "opencl: %s, which PoCL keeps, is damaged: it is removed and built again",
                   path);
-        remove_all(path, name, depth);
+        remove_all(path, name, depth, NULL);
     }
     return true;
 }
 
-static bool look_at_group(const char *path, const char *name, int depth)
+static bool note_entry(const char *path, const char *name, int depth, const void *since)
 {
-    if (strlen(name) == 2 && is_folder(path))
-        for_each(path, look_at_entry, depth + 1);
+    (void)name;
+    (void)depth;
+    if (is_folder(path))
+        tern__ocl_note_sums(path, *(const time_t *)since);
     return true;
 }
 
+static bool look_at_group(const char *path, const char *name, int depth, const void *look)
+{
+    if (strlen(name) == 2 && is_folder(path))
+        for_each(path, look_at_entry, depth + 1, look);
+    return true;
+}
+
+static bool note_group(const char *path, const char *name, int depth, const void *since)
+{
+    if (strlen(name) == 2 && is_folder(path))
+        for_each(path, note_entry, depth + 1, since);
+    return true;
+}
+
+/* When this process last looked at which folder: what has not changed since need not be read again. */
+static pthread_mutex_t looked_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t looked_folder;
+static time_t looked_at;
+
 void tern__ocl_sweep_driver_files(const char *folder)
 {
-    for_each(folder, look_at_group, 0);
+    const uint64_t hash = tern__hash(folder, strlen(folder), 0);
+    const time_t now = time(NULL);
+    pthread_mutex_lock(&looked_lock);
+    const tern__ocl_look look = {.since = looked_folder == hash ? looked_at : 0,
+                                 .start = tern__ocl_system_start()};
+    for_each(folder, look_at_group, 0, &look);
+    looked_folder = hash;
+    looked_at = now;
+    pthread_mutex_unlock(&looked_lock);
+}
+
+void tern__ocl_note_driver_files(const char *folder, time_t since)
+{
+    pthread_mutex_lock(&looked_lock);
+    for_each(folder, note_group, 0, &since);
+    pthread_mutex_unlock(&looked_lock);
 }
 
 #endif

@@ -165,6 +165,18 @@ cl_int tern__ocl_finish(tern__device *d, bool all)
     return error;
 }
 
+cl_int tern__ocl_aborted(const tern__device *d)
+{
+    for (size_t i = 0; i < d->n_commands; i++) {
+        cl_int status = CL_COMPLETE;
+        const cl_int error = d->cl->GetEventInfo(d->commands[i].event, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                                 sizeof status, &status, NULL);
+        if (error == CL_SUCCESS && status < 0)
+            return status;
+    }
+    return CL_SUCCESS;
+}
+
 void tern__ocl_lanes_end(tern__device *d, const tern__plan *plan)
 {
     const uint64_t now = d->traced ? tern__now_ns() : 0;

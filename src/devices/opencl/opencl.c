@@ -42,13 +42,55 @@ enum { LEAST_ROOM = 8 << 20 }; /* of what a kernel of ours makes PoCL write: les
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static tern__ocl_facts facts;
+static bool in_place; /* it uses host memory as it lies */
+
+/* Does a buffer over host memory lie on its very pages? Asked of the memory, not of the driver: what the device writes must be
+ * there without being mapped, and what the host writes be seen. */
+static bool uses_pages(const tern__cl *cl, cl_context context, cl_command_queue queue)
+{
+    enum { BYTES = 4096 };
+    cl_int error = CL_SUCCESS;
+    char *page = tern__alloc_aligned(BYTES, BYTES), seen[16] = "";
+    if (!page)
+        return false;
+    memset(page, 0, BYTES);
+    cl_mem buffer = cl->CreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, BYTES, page, &error);
+    bool same = false;
+    if (buffer) {
+        same = cl->EnqueueWriteBuffer(queue, buffer, CL_TRUE, 64, 6, "device", 0, NULL, NULL) == CL_SUCCESS &&
+               memcmp(page + 64, "device", 6) == 0;
+        memcpy(page + 128, "host", 4);
+        same = same &&
+               cl->EnqueueReadBuffer(queue, buffer, CL_TRUE, 128, 4, seen, 0, NULL, NULL) == CL_SUCCESS &&
+               memcmp(seen, "host", 4) == 0;
+        cl->ReleaseMemObject(buffer);
+    }
+    tern__free(page);
+    return same;
+}
+
+/* Asked once, in a context of its own: what is told of the device is then what holds. */
+static bool probe_pages(const tern__cl *cl)
+{
+    cl_int error = CL_SUCCESS;
+    cl_context context = cl->CreateContext(NULL, 1, &cl->device, NULL, NULL, &error);
+    cl_command_queue queue = context ? cl->CreateCommandQueue(context, cl->device, 0, &error) : NULL;
+    const bool uses = queue && uses_pages(cl, context, queue);
+    if (queue)
+        cl->ReleaseCommandQueue(queue);
+    if (context)
+        cl->ReleaseContext(context);
+    return uses;
+}
 
 static void ask_all(void)
 {
     const char *why;
     const tern__cl *cl = tern__cl_load(&why);
-    if (cl)
-        tern__ocl_learn(cl, &facts);
+    if (!cl)
+        return;
+    tern__ocl_learn(cl, &facts);
+    in_place = facts.unified && (facts.type & CL_DEVICE_TYPE_CPU) && probe_pages(cl);
 }
 
 static void describe(tern__isa_cap cap, tern_device_info *out)
@@ -64,8 +106,7 @@ static void describe(tern__isa_cap cap, tern_device_info *out)
     out->driver = facts.driver;
     out->precision = facts.features;
     out->limits = facts.limits;
-    out->memory_use = facts.unified && (facts.type & CL_DEVICE_TYPE_CPU)
-                          ? "unified, as the driver says: host memory is used in place if that proves true"
+    out->memory_use = in_place        ? "unified: host memory is used in place"
                       : facts.unified ? "shared with the host, and still copied at the borders of partitions"
                                       : "of its own: copied at the borders of partitions";
     out->cores_usable = out->cores_online = (int)facts.units;
@@ -181,6 +222,8 @@ static void destroy(tern__device *d)
         d->cl->ReleaseCommandQueue(d->queue);
     if (d->context)
         d->cl->ReleaseContext(d->context);
+    if (d->driver_files && d->compiled + d->loaded > 0)
+        tern__ocl_note_driver_files(d->driver_files, d->made);
     tern__free(d->cache);
     tern__free(d->dump);
     tern__free(d->driver_files);
@@ -194,34 +237,6 @@ static char *copy_text(const char *text)
     return out ? memcpy(out, text, bytes) : NULL;
 }
 
-/* Does a buffer over host memory lie on its very pages? Asked of the memory, not of the driver: what the device writes must be
- * there without being mapped, and what the host writes be seen. */
-static bool uses_pages(tern__device *d)
-{
-    enum { BYTES = 4096 };
-    cl_int error = CL_SUCCESS;
-    char *page = tern__alloc_aligned(BYTES, BYTES), seen[16] = "";
-    if (!page)
-        return false;
-    memset(page, 0, BYTES);
-    cl_mem buffer =
-        d->cl->CreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, BYTES, page, &error);
-    bool same = false;
-    if (buffer) {
-        same = d->cl->EnqueueWriteBuffer(d->queue, buffer, CL_TRUE, 64, 6, "device", 0, NULL, NULL) ==
-                   CL_SUCCESS &&
-               memcmp(page + 64, "device", 6) == 0;
-        memcpy(page + 128, "host", 4);
-        same =
-            same &&
-            d->cl->EnqueueReadBuffer(d->queue, buffer, CL_TRUE, 128, 4, seen, 0, NULL, NULL) == CL_SUCCESS &&
-            memcmp(seen, "host", 4) == 0;
-        d->cl->ReleaseMemObject(buffer);
-    }
-    tern__free(page);
-    return same;
-}
-
 static tern_status open_queue(tern__device *d)
 {
     cl_int error = CL_SUCCESS;
@@ -231,7 +246,7 @@ static tern_status open_queue(tern__device *d)
     d->queue = d->cl->CreateCommandQueue(d->context, d->cl->device, 0, &error);
     if (!d->queue)
         return tern__ocl_fail(d, "queue", error);
-    d->in_place = facts.unified && d->cpu && uses_pages(d);
+    d->in_place = in_place;
     return TERN_OK;
 }
 
@@ -250,10 +265,12 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     d->group_items = facts.group_items >= 256 ? 256 : facts.group_items >= 64 ? 64 : 8;
     d->local_bytes = (size_t)facts.local_bytes;
     d->most_bytes = options->memory;
+    d->stop = options->stop;
     d->cache = copy_text(options->cache);
     d->dump = copy_text(options->dump);
     if (strstr(facts.driver, "Portable Computing Language"))
         d->driver_files = tern__ocl_driver_files(options);
+    d->made = time(NULL);
     if (d->driver_files)
         tern__ocl_sweep_driver_files(d->driver_files);
     d->least_room = LEAST_ROOM;

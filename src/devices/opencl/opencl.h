@@ -9,6 +9,8 @@
 #ifndef TERN_DEVICES_OPENCL_OPENCL_H
 #define TERN_DEVICES_OPENCL_OPENCL_H
 
+#include <time.h>
+
 #include "base/strbuf.h"
 #include "base/trace.h"
 #include "devices/device.h"
@@ -167,11 +169,13 @@ struct tern__device {
     int group_items;    /* work items of a group, at most 256 */
     size_t local_bytes; /* memory that they share */
     tern__ocl_rounding rounding;
-    uint64_t identity;  /* of device and driver: what a built kernel is good for */
-    char *cache, *dump; /* folders, or NULL */
+    uint64_t identity;      /* of device and driver: what a built kernel is good for */
+    char *cache, *dump;     /* folders, or NULL */
+    const tern__stop *stop; /* whom to ask between two kernels that are built; or NULL */
     /* folder that the driver writes to while it builds; NULL: it writes nothing that is known of */
     char *driver_files;
     uint64_t least_room; /* bytes that it needs there */
+    time_t made;         /* the device */
     tern__ocl_built *built;
     size_t n_built, cap_built;
     uint64_t most_kept;        /* bytes of the cache on disk */
@@ -220,6 +224,22 @@ tern_status tern__ocl_check_room(const tern__device *device);
 char *tern__ocl_driver_files(const tern__device_options *options);
 /* Removes entries of that folder that are damaged: it would end the process. */
 void tern__ocl_sweep_driver_files(const char *folder);
+/* Notes what entries that were used since then have, for the next sweep to compare. */
+void tern__ocl_note_driver_files(const char *folder, time_t since);
+
+/* ---- driver_sums.c ---- */
+
+typedef struct tern__ocl_look {
+    time_t since; /* files that have not changed since were compared */
+    time_t start; /* the system's: what was written before may have been lost with the power */
+} tern__ocl_look;
+
+/* When the system started; 0: nobody knows. */
+time_t tern__ocl_system_start(void);
+/* Are the files of an entry those that were noted? What is not noted is taken for sound unless it is older than the system's start. */
+bool tern__ocl_sums_hold(const char *entry, const tern__ocl_look *look);
+/* Notes the files of an entry of Tern's that was used since then; what was noted before stays as it was. */
+void tern__ocl_note_sums(const char *entry, time_t since);
 
 tern_status tern__ocl_fail(tern__device *device, const char *what, cl_int error);
 
@@ -245,6 +265,8 @@ tern_status tern__ocl_lanes_begin(tern__device *device, tern__transfer *transfer
 tern_status tern__ocl_command_add(tern__device *device, const tern__ocl_command *command);
 /* Waits for kernels and copies out, and with them for what they needed; `all`: for every copy in as well. */
 cl_int tern__ocl_finish(tern__device *device, bool all);
+/* Of commands that were waited for: the error of the first that was not carried out, of which waiting itself need not tell. */
+cl_int tern__ocl_aborted(const tern__device *device);
 /* The run is over, and everything of it has been waited for: tells the trace, lets commands go. */
 void tern__ocl_lanes_end(tern__device *device, const tern__plan *plan);
 

@@ -33,9 +33,12 @@ tern_status tern__ocl_fail(tern__device *d, const char *what, cl_int error)
     (void)d;
     const bool memory = error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
                         error == CL_OUT_OF_HOST_MEMORY || error == CL_INVALID_BUFFER_SIZE;
-    return tern__fail(memory                             ? TERN_OUT_OF_MEMORY
-                      : error == CL_DEVICE_NOT_AVAILABLE ? TERN_UNAVAILABLE
-                                                         : TERN_INTERNAL,
+    /* Context and queues are ours and were good: drivers say so once the device below them was reset. */
+    const bool lost =
+        error == CL_DEVICE_NOT_AVAILABLE || error == CL_INVALID_CONTEXT || error == CL_INVALID_COMMAND_QUEUE;
+    return tern__fail(memory ? TERN_OUT_OF_MEMORY
+                      : lost ? TERN_UNAVAILABLE
+                             : TERN_INTERNAL,
                       "opencl: %s: %s (error %d)", what, tern__cl_error(error), error);
 }
 
@@ -231,9 +234,12 @@ static tern_status compile(tern__device *d, const tern__plan *plan, tern__code *
                                       code->found ? code->found : nothing, &error);
     if (!code->fault)
         return tern__ocl_fail(d, "memory for faults", error);
-    for (uint32_t s = 0; s < plan->n_steps; s++)
+    for (uint32_t s = 0; s < plan->n_steps; s++) {
+        TERN__FAIL_IF(d->stop && d->stop->asked && d->stop->asked(d->stop->user), TERN_CANCELLED,
+                      "compile: stopped at %s, as it was asked", tern__ops[plan->steps[s].op].name);
         if (plan->steps[s].on_device)
             TERN_TRY(make_launch(d, code, plan, s));
+    }
     note_states(plan, code);
     TERN_TRY(settle_offsets(d, code, plan));
     return set_fixed(d, code, plan);
@@ -416,6 +422,15 @@ static tern_status take_fault(tern__device *d, const tern__code *code, int64_t f
     return error == CL_SUCCESS ? TERN_OK : tern__ocl_fail(d, "writing faults", error);
 }
 
+/* Of a run that was stopped, or failed: its bad data are not those of the next one. */
+static tern_status forget_fault(tern__device *d, tern__code *code)
+{
+    int64_t fault[4];
+    TERN_TRY(take_fault(d, code, fault));
+    code->unheard = false;
+    return TERN_OK;
+}
+
 /* Did a kernel find bad data? Then those behind it did nothing. */
 static tern_status look_for_fault(tern__device *d, const tern__plan *plan, const tern__code *code,
                                   uint32_t *n_done)
@@ -453,15 +468,20 @@ tern_status tern__ocl_run(tern__device *d, const tern__plan *plan, tern__code *c
     TERN_TRY(tern__ocl_lanes_begin(d, bindings->transfer));
     if (!d->in_place)
         tern__ocl_note_uses(plan, code, part);
-    tern_status status = bind_memory(d, plan, code, bindings);
+    tern_status status = code->unheard ? forget_fault(d, code) : TERN_OK;
+    if (status == TERN_OK)
+        status = bind_memory(d, plan, code, bindings);
     if (status == TERN_OK && !d->in_place)
         status = tern__ocl_fetch(d, plan, code, bindings);
     if (status == TERN_OK)
         status = enqueue(d, plan, code, part, bindings, n_done);
-    const cl_int finished = tern__ocl_finish(d, status != TERN_OK);
+    cl_int finished = tern__ocl_finish(d, status != TERN_OK);
+    if (status == TERN_OK && finished == CL_SUCCESS)
+        finished = tern__ocl_aborted(d);
     if (status == TERN_OK && finished != CL_SUCCESS)
         status = tern__ocl_fail(d, "waiting for the device", finished);
     tern__ocl_lanes_end(d, plan);
+    code->unheard = status != TERN_OK;
     if (status == TERN_OK)
         status = look_for_fault(d, plan, code, n_done);
     if (status == TERN_OK && !d->in_place)

@@ -52,7 +52,8 @@ struct tern__code {
     cl_mem fault;               /* (4) longs: whether, step, index, limit */
     int64_t *found;             /* where they lie, if the device uses host memory; else NULL */
     cl_event *waits;            /* (the most operands of a step) */
-    bool ran; /* once: the driver has written what it writes when a kernel is first launched */
+    bool ran;     /* once: the driver has written what it writes when a kernel is first launched */
+    bool unheard; /* the last run ended before anybody asked whether a kernel had found bad data */
 };
 
 static inline size_t tern__ocl_slot_bytes(const tern__ocl_slot *s)

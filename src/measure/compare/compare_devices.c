@@ -611,12 +611,14 @@ tern_status tern_devices_compare(const tern_device_compare_options *options, ter
     TERN_TRY(list_devices(&c));
     TERN_TRY(tern_device_comparison_create(&c.out));
     const tern_status status = c.o.model ? compare_model(&c) : compare_ops(&c);
+    char why[TERN__MESSAGE_MAX]; /* contexts that go may say other things */
+    snprintf(why, sizeof why, "%s", tern_last_error());
     for (int d = 0; d < c.n; d++)
         tern_ctx_destroy(c.contexts[d]);
     tern_ctx_destroy(c.home);
     if (status != TERN_OK) {
         tern_device_comparison_free(c.out);
-        return status;
+        return tern__fail(status, "%s", why);
     }
     *out = c.out;
     return TERN_OK;

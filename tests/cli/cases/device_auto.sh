@@ -8,3 +8,4 @@ tern tune --devices --device cpu --threads 1 --runs 1 --json 2>/dev/null >tuned.
 json 'sorted({r["shapes"] for r in j["rows"]}), {r["op"] for r in j["rows"]}, all(r["median_us"] is not None for r in j["rows"])' <tuned.json
 tern tune --list --threads 1 | grep -c 'device:cpu'
 tern graph run "$GRAPHS/bitlinear.tern" --device auto --threads 1 >/dev/null # one device leaves nothing to choose
+TERN_TUNING=off tern graph run "$GRAPHS/bitlinear.tern" --device auto --threads 1 >/dev/null # then to measure is no help

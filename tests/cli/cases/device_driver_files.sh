@@ -12,3 +12,15 @@ find kernels -type f | while read -r file; do : >"$file"; done
 find pocl -type f \( -name '*.bc' -o -name '*.so' \) | while read -r file; do : >"$file"; done
 tern graph run sum.tern --made-up --device opencl >there && diff here there && echo "the same when both are"
 find pocl -name '*.so' -size 0 | wc -l
+# Damage that does not show at a file's begin: the process would end, or compute something else, when PoCL reads it.
+find pocl -type f \( -name '*.bc' -o -name '*.so' \) | while read -r file; do
+    half=$(($(wc -c <"$file") / 2))
+    head -c "$half" "$file" >cut && head -c "$half" /dev/zero >>cut && cat cut >"$file"
+done
+tern graph run sum.tern --made-up --device opencl >there && diff here there && echo "the same when half of them is lost"
+find pocl -name '*.so' | while read -r file; do
+    at=$(($(wc -c <"$file") - 100))
+    printf 'X' | dd of="$file" bs=1 seek="$at" conv=notrunc 2>/dev/null
+done
+find pocl -name tern.sums | while read -r file; do echo "0 0 k" >>"$file"; done
+tern graph run sum.tern --made-up --device opencl >there && diff here there && echo "the same when their notes are damaged"
