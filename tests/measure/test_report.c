@@ -480,10 +480,15 @@ TEST(comparisons_need_results_and_are_made_once)
     add_row(earlier, "a", 11, 0.5);
     CHECK_STATUS(tern_report_compare(report, "b", NULL, earlier, NULL), TERN_STATE);
     CHECK_OK(tern_report_add_results(report, "r", results));
+    CHECK_OK(tern_results_set_condition(earlier, "checks", "the <latest> 1 of 2"));
     CHECK_OK(tern_report_compare(report, "b", NULL, earlier, earlier));
     CHECK_STATUS(tern_report_compare(report, "b", NULL, earlier, NULL), TERN_STATE);
     char *text = write(report, TERN_REPORT_HTML);
     CHECK(strstr(text, "id=\"fig-comparison\"") != NULL && strstr(text, "id=\"fig-history\"") != NULL);
+    CHECK(strstr(text, "Of the checks since the baseline, the &lt;latest&gt; 1 of 2 are here") != NULL);
+    tern_string_free(text);
+    text = write(report, TERN_REPORT_TEXT);
+    CHECK(strstr(text, "of the checks since the baseline, the <latest> 1 of 2 are here\n") != NULL);
     tern_string_free(text);
     tern_report_free(report);
     /* What is in the history already is no second session of it. */

@@ -497,10 +497,11 @@ static tern_status choose_checks(tern_baselines *b, int64_t id, chosen_checks *o
     bool row = false;
     int64_t room = TERN__RESULT_ROWS;
     *out = (chosen_checks){.first = INT64_MAX};
-    TERN_TRY(tern__query_make(b->store,
-                              "SELECT s.id, s.is_check, (SELECT count(*) FROM result r WHERE r.session = s.id)"
-                              " FROM session s WHERE s.baseline = ?1 ORDER BY s.is_check, s.id DESC",
-                              &q));
+    TERN_TRY(
+        tern__query_make(b->store,
+                         "SELECT s.id, s.is_check, (SELECT count(*) FROM result r WHERE r.session = s.id)"
+                         " FROM session s WHERE s.baseline = ?1 ORDER BY s.is_check, s.id DESC",
+                         &q));
     tern__query_bind_int(q, 1, id);
     tern_status status = tern__query_step(q, &row);
     for (bool open = true; status == TERN_OK && row; status = tern__query_step(q, &row)) {
@@ -539,7 +540,8 @@ static tern_status load_sessions(tern_baselines *b, int64_t id, bool with_checks
     TERN_TRY(select_statement(&sql));
     tern_status status = tern__query_make(
         b->store,
-        "SELECT id FROM session WHERE baseline = ?1 AND (NOT is_check OR id >= ?2) ORDER BY is_check, id", &q);
+        "SELECT id FROM session WHERE baseline = ?1 AND (NOT is_check OR id >= ?2) ORDER BY is_check, id",
+        &q);
     if (status == TERN_OK) {
         tern__query_bind_int(q, 1, id);
         tern__query_bind_int(q, 2, c.first);
