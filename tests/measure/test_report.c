@@ -232,6 +232,27 @@ TEST(conditions_are_of_one_set_and_a_failure_leaves_none)
     tern_results_free(second);
 }
 
+/* What is said of the row that is farthest from its limit is true of it, however far that is. */
+TEST(what_is_left_to_gain_is_not_made_smaller)
+{
+    const double shares[] = {0.5, 0.25, 1e-5, 0};
+    static const char *const said[] = {"", "there, at most a factor of 4.0 is left to gain.",
+                                       "there, more than a factor of 1000 is left to gain.",
+                                       "there, more than a factor of 1000 is left to gain."};
+    for (int i = 1; i < 4; i++) {
+        tern_report *report = new_report();
+        tern_results *results = new_results();
+        add_row(results, "a", 10, shares[0]);
+        add_row(results, "b", 20, shares[i]);
+        CHECK_OK(tern_report_add_results(report, "r.json", results));
+        char *text = write(report, TERN_REPORT_TEXT);
+        CHECK(strstr(text, said[i]) != NULL);
+        tern_string_free(text);
+        tern_report_free(report);
+        tern_results_free(results);
+    }
+}
+
 TEST(one_result_and_one_that_failed)
 {
     tern_report *report = new_report();
@@ -377,6 +398,7 @@ TEST(memory_is_drawn_from_its_document)
     tern_report *report = new_report();
     CHECK_STATUS(add(report, MEMORY("7")), TERN_FORMAT);
     CHECK_STATUS(add(report, MEMORY("{\"time_ns\": 5}")), TERN_FORMAT);
+    CHECK_STATUS(add(report, MEMORY("{\"time_ns\": 5, \"in_use_bytes\": -1}")), TERN_FORMAT);
     CHECK_STATUS(
         add(report, MEMORY("{\"time_ns\": 5, \"in_use_bytes\": 1}, {\"time_ns\": 4, \"in_use_bytes\": 1}")),
         TERN_FORMAT);
