@@ -17,6 +17,7 @@
 #include <tern/graph.h>
 
 #include "base/random.h"
+#include "comma.h"
 #include "gate.h"
 #include "harness.h"
 #include "store/store.h"
@@ -177,6 +178,36 @@ TEST(of_a_long_history_the_latest_checks_are_told)
     NEED_SQLITE();
     long_history(1003, 1, 1000);
     long_history(7, 10923, 5); /* six of them would have 65,538 rows */
+}
+
+/* What a program wrote whose users see commas is what others read, and the other way round. */
+TEST(samples_ignore_the_locale)
+{
+    NEED_SQLITE();
+    tern_results *r = NULL, *back[2] = {NULL, NULL};
+    tern_baselines *b = NULL;
+    tern_result row, was;
+    make_results(1, 10.5, "abc", &r);
+    if (!begin_comma()) {
+        tern_results_free(r);
+        SKIP(NO_COMMA);
+    }
+    bool fine = tern_baselines_open(path, true, &b) == TERN_OK &&
+                tern_baseline_create(b, "x", NULL, r, false) == TERN_OK &&
+                tern_baseline_load(b, "x", &back[0]) == TERN_OK;
+    setlocale(LC_NUMERIC, "C");
+    CHECK(fine);
+    CHECK_OK(tern_baseline_load(b, "x", &back[1]));
+    CHECK_OK(tern_results_at(r, 0, &was));
+    for (int k = 0; k < 2; k++) {
+        CHECK_OK(tern_results_at(back[k], 0, &row));
+        CHECK_EQ(row.rounds, was.rounds);
+        CHECK(memcmp(row.samples_us, was.samples_us, (size_t)row.rounds * sizeof *row.samples_us) == 0);
+        tern_results_free(back[k]);
+    }
+    tern_results_free(r);
+    tern_baselines_close(b);
+    CHECK_OK(tern__store_remove(path));
 }
 
 TEST(names_are_unique_and_what_fails_changes_nothing)

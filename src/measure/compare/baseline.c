@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/point.h"
 #include "base/status.h"
 #include "measure/results/results.h"
 #include "store/store.h"
@@ -381,7 +382,7 @@ static tern_status parse_samples(const char *text, double **out, int *n)
         return tern__out_of_memory(most * sizeof *samples);
     *n = 0;
     for (char *end; *text && *n < (int)most; text = end) {
-        samples[*n] = strtod(text, &end);
+        samples[*n] = tern__point_strtod(text, &end);
         if (end == text) {
             tern__free(samples);
             return tern__fail(TERN_FORMAT, "baseline: samples are not numbers");

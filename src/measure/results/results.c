@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/point.h"
 #include "base/status.h"
 #include "measure/compare/bootstrap.h"
 #include "measure/stats.h"
@@ -399,7 +400,7 @@ const char *tern_results_condition(const tern_results *results, const char *name
 static double leading_number(const char *text)
 {
     char *end = NULL;
-    const double number = text ? strtod(text, &end) : NAN;
+    const double number = text ? tern__point_strtod(text, &end) : NAN;
     return text && end != text && isfinite(number) ? number : NAN;
 }
 
