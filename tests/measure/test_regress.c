@@ -589,6 +589,28 @@ TEST(what_is_surer_than_numbers_can_tell_is_no_zero)
     tern_results_free(sets[1]);
 }
 
+/* Samples that are all alike do not scatter: what is told is that there are too few. */
+TEST(too_few_samples_are_said_to_be_too_few)
+{
+    tern_results *base = new_set("here"), *now = new_set("here");
+    tern_result row = tern_result_default();
+    tern_regress_report *report;
+    tern_regress_row got;
+    const double samples[] = {10, 10, 10, 10, 10, 10};
+    row.suite = "ops", row.family = "f", row.name = "a", row.threads = 1, row.samples_us = samples;
+    row.rounds = 6;
+    CHECK_OK(tern_results_add(base, &row));
+    row.rounds = 2;
+    CHECK_OK(tern_results_add(now, &row));
+    CHECK_OK(tern_regress_compare(NULL, base, NULL, now, &report));
+    CHECK_OK(tern_regress_at(report, 0, &got));
+    CHECK_EQ(got.state, TERN_REGRESS_UNDECIDED);
+    CHECK_STR(got.reason, "time: +0.0 %, but fewer than six samples tell nothing");
+    tern_regress_free(report);
+    tern_results_free(base);
+    tern_results_free(now);
+}
+
 /* ---- without memory ---- */
 
 static tern_status report_in_every_format(const tern_results *base, const tern_results *now)
