@@ -70,6 +70,8 @@ static int read_format(const args *a, output *out)
         if (strcmp(value, format_names[i]) == 0)
             out->format = (format)i;
     const char *results = args_value(a, "format");
+    if (args_has(a, "json") && args_has(a, "output"))
+        return fail_usage("--json is -o json: give one of them");
     if (results && value)
         return fail_usage("--format and -o (or --json) are two ways to print: give one of them");
     if (results) {

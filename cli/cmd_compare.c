@@ -137,7 +137,11 @@ static void print_comparison(const side *a, const side *b, const tern_comparison
         printf("%.3f to %.3f)\n", c->ratio_low, c->ratio_high);
     printf("  %d pairs of neighbouring samples in %s; medians above are of all samples\n", c->n_b,
            tern_time_text(c->seconds * 1e9, took, sizeof took));
-    printf("  p = %.2g (a difference needs %.2g or less); ", c->p, c->alpha);
+    if (c->p < 1e-300) /* beyond what a double can tell */
+        printf("  p below 1e-300");
+    else
+        printf("  p = %.2g", c->p);
+    printf(" (a difference needs %.2g or less); ", c->alpha);
     if (isinf(c->noise))
         printf("noise unavailable: too few samples\n");
     else

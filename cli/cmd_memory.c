@@ -52,6 +52,8 @@ static int run(const args *a)
         return EXIT_USAGE;
     if (strcmp(args_operand(a, 0), "memory") == 0)
         return fail_usage("the memory of this command itself is not recorded");
+    if (args_has(a, "json") && args_has(a, "format"))
+        return fail_usage("--json is --format json: give one of them");
     if (tern_memory_by_parse(by, &r.by) != TERN_OK)
         return fail_status(NULL);
     out_file to;

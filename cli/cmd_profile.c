@@ -80,6 +80,8 @@ static int run(const args *a)
         return EXIT_USAGE;
     if (strcmp(args_operand(a, 0), "profile") == 0)
         return fail_usage("a profile cannot be profiled");
+    if (args_has(a, "json") && args_has(a, "format"))
+        return fail_usage("--json is --format json: give one of them");
     o.events_per_thread = (size_t)events;
     out_file to;
     int code = out_open(args_value(a, "output"), &to);

@@ -61,7 +61,8 @@ TERN_API tern_status tern_baseline_find(tern_baselines *store, const char *name,
 
 /* The results, with the conditions of the first session, and "baseline" and "description" among them. */
 TERN_API tern_status tern_baseline_load(tern_baselines *store, const char *name, tern_results **out);
-/* The same with the checks since, oldest first: `run` of a row counts sessions from 0 on. */
+/* The same with the checks since, oldest first: `run` of a row counts sessions from 0 on. Of very many only the latest: at most 1000, and
+ * as many as there is room for among 65,536 rows. The condition "checks" says so then ("the latest 1000 of 4096"). */
 TERN_API tern_status tern_baseline_history(tern_baselines *store, const char *name, tern_results **out);
 
 #ifdef __cplusplus

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/point.h"
 #include "base/utf8.h"
 
 void tern__json_add_text_n(tern__strbuf *to, const char *text, size_t length)
@@ -40,12 +41,12 @@ void tern__json_add_real(tern__strbuf *to, double value)
         tern__strbuf_add(to, "null");
         return;
     }
+    const tern__point point = tern__point_begin();
     for (int digits = 6; digits <= 17; digits++) {
         snprintf(number, sizeof number, "%.*g", digits, value);
         if (strtod(number, NULL) == value)
             break;
     }
-    for (char *c = number; *c; c++)
-        *c = *c == ',' ? '.' : *c; /* what some locales put there */
+    tern__point_end(point);
     tern__strbuf_add(to, number);
 }

@@ -1,4 +1,5 @@
 /* strbuf.c - text that grows. */
+#include "base/point.h"
 #include "base/strbuf.h"
 
 #include <stdio.h>
@@ -47,11 +48,11 @@ void tern__strbuf_add_v(tern__strbuf *s, const char *format, va_list args)
         return;
     va_list again;
     va_copy(again, args);
-    int length = vsnprintf(s->text + s->length, s->capacity - s->length, format, args);
+    int length = tern__point_vsnprintf(s->text + s->length, s->capacity - s->length, format, args);
     if (length < 0)
         s->failed = true;
     else if ((size_t)length >= s->capacity - s->length && reserve(s, (size_t)length))
-        vsnprintf(s->text + s->length, s->capacity - s->length, format, again);
+        tern__point_vsnprintf(s->text + s->length, s->capacity - s->length, format, again);
     if (!s->failed)
         s->length += (size_t)length;
     else

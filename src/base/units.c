@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/point.h"
 #include "base/status.h"
 
 static const tern__unit byte_units[] = {{1, "B"},        {0x1p10, "KiB"}, {0x1p20, "MiB"}, {0x1p30, "GiB"},
@@ -33,8 +34,8 @@ static const char *say(double value, tern__units units, bool whole, char *buffer
         u++;
     const double x = size / units.list[u].size;
     const int decimals = u == 0 && (whole || x == rint(x)) ? 0 : x < 9.995 ? 2 : x < 99.95 ? 1 : 0;
-    snprintf(buffer, room, "%.*f%s%s", decimals, value / units.list[u].size, units.list[u].name[0] ? " " : "",
-             units.list[u].name);
+    tern__point_snprintf(buffer, room, "%.*f%s%s", decimals, value / units.list[u].size,
+                         units.list[u].name[0] ? " " : "", units.list[u].name);
     return buffer;
 }
 

@@ -3,15 +3,12 @@
 #include "graph/text.h"
 
 #include <inttypes.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __APPLE__
-#include <xlocale.h>
-#endif
 
+#include "base/point.h"
 #include "tensor/half.h"
 
 enum {
@@ -19,22 +16,6 @@ enum {
     PLAIN_FROM = -4,    /* decimal exponents in this range are written without an e */
     PLAIN_TO = 15,
 };
-
-/* Makes printf and strtod use the C locale on this thread. Neither call allocates for "C" in the C libraries that
- * we know; should newlocale fail, the thread's locale stays. */
-static locale_t enter_c_locale(locale_t *c)
-{
-    *c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    return *c ? uselocale(*c) : (locale_t)0;
-}
-
-static void leave_c_locale(locale_t c, locale_t before)
-{
-    if (!c)
-        return;
-    uselocale(before);
-    freelocale(c);
-}
 
 static double rounded_to(tern_dtype dtype, double value)
 {
@@ -95,13 +76,13 @@ char *tern__number_text(tern_dtype dtype, double value, char buffer[TERN__NUMBER
         snprintf(buffer, TERN__NUMBER_TEXT, "%.0f", value);
         return buffer;
     }
-    locale_t c, before = enter_c_locale(&c);
+    const tern__point point = tern__point_begin();
     char scientific[40], digits[20];
     int precision = 0, n, exponent;
     do
         snprintf(scientific, sizeof scientific, "%.*e", precision, value);
     while (rounded_to(dtype, strtod(scientific, NULL)) != value && ++precision < 17);
-    leave_c_locale(c, before);
+    tern__point_end(point);
     take_apart(scientific, digits, &n, &exponent);
     put_together(signbit(value), digits, n, exponent, buffer);
     return buffer;
@@ -160,9 +141,9 @@ bool tern__number_read_float(tern_dtype dtype, const char *text, size_t length, 
     char copy[LONGEST_READ];
     memcpy(copy, text, length);
     copy[length] = '\0';
-    locale_t c, before = enter_c_locale(&c);
+    const tern__point point = tern__point_begin();
     double value = strtod(copy, NULL);
-    leave_c_locale(c, before);
+    tern__point_end(point);
     value = rounded_to(dtype, value);
     *overflow = isinf(value);
     if (*overflow)

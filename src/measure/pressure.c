@@ -14,6 +14,7 @@
 
 #include "base/cgroup.h"
 #include "base/names.h"
+#include "base/point.h"
 #include "base/status.h"
 #include "base/trim.h"
 #include "base/units.h"
@@ -222,7 +223,7 @@ static bool find_percent(const char *text, const char *key, double *out)
     char *end;
     if (!at)
         return false;
-    *out = strtod(at + strlen(key), &end);
+    *out = tern__point_strtod(at + strlen(key), &end);
     return end != at + strlen(key) && (*end == ' ' || *end == '\n') && isfinite(*out) && *out >= 0 &&
            *out <= 100;
 }

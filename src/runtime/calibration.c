@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/point.h"
 #include "base/status.h"
 
 void tern__device_identity(const tern_device_info *info, char out[TERN__DEVICE_IDENTITY])
@@ -44,7 +45,8 @@ bool tern__calibration_load(tern__tuning *tuning, const char *device, const tern
         const tern__tuned_key *key = key_of(tuning, device, info, (tern__cost)kind, false);
         for (const tern__tuned *w = key ? key->ways : NULL; w; w = w->next)
             if (w->source == TERN__TUNED_TUNE && w->status == TERN_OK)
-                tern__cost_add(out, (tern__cost)kind, strtod(w->candidate, NULL), (double)w->median_ns);
+                tern__cost_add(out, (tern__cost)kind, tern__point_strtod(w->candidate, NULL),
+                               (double)w->median_ns);
     }
     return tern__costs_known(out);
 }

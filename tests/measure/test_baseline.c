@@ -17,6 +17,7 @@
 #include <tern/graph.h>
 
 #include "base/random.h"
+#include "comma.h"
 #include "gate.h"
 #include "harness.h"
 #include "store/store.h"
@@ -127,6 +128,85 @@ TEST(what_is_kept_is_there_in_every_field)
     CHECK_EQ(integrity(), 1);
     tern_string_free(text);
     tern_string_free(again);
+    CHECK_OK(tern__store_remove(path));
+}
+
+/* A check every hour for months: the history is what it was for the latest ones, and never an error. */
+static void long_history(int checks, int rows_each, int told)
+{
+    tern_baselines *b = NULL;
+    tern_results *base = NULL, *check, *back = NULL;
+    tern_result row = tern_result_default(), last;
+    char expected[64];
+    const double us[] = {5, 6, 7};
+    tern__store_remove(path);
+    CHECK_OK(tern_baselines_open(path, true, &b));
+    make_results(2, 10, "abc", &base);
+    CHECK_OK(tern_baseline_create(b, "x", NULL, base, false));
+    row.suite = "ops", row.name = "a", row.threads = 1, row.rounds = 3, row.samples_us = us;
+    for (int i = 0; i < checks; i++) {
+        CHECK_OK(tern_results_create(&check));
+        for (int k = 0; k < rows_each; k++) {
+            row.threads = k + 1;
+            row.allocations = i;
+            CHECK_OK(tern_results_add(check, &row));
+        }
+        CHECK_OK(tern_baseline_add_check(b, "x", check));
+        tern_results_free(check);
+    }
+    CHECK_OK(tern_baseline_history(b, "x", &back));
+    CHECK_EQ(tern_results_count(back), 4 + told * rows_each);
+    CHECK_OK(tern_results_at(back, 0, &last));
+    CHECK(last.run == 0 && last.samples_us[0] == 10);
+    CHECK_OK(tern_results_at(back, 4, &last));
+    CHECK(last.run == 2 && last.allocations == checks - told);
+    CHECK_OK(tern_results_at(back, tern_results_count(back) - 1, &last));
+    CHECK(last.run == 1 + told && last.allocations == checks - 1);
+    snprintf(expected, sizeof expected, "the latest %d of %d", told, checks);
+    CHECK_STR(tern_results_condition(back, "checks"), expected);
+    tern_results_free(back);
+    CHECK_OK(tern_baseline_load(b, "x", &back));
+    CHECK(tern_results_count(back) == 4 && !tern_results_condition(back, "checks"));
+    tern_results_free(back);
+    tern_results_free(base);
+    tern_baselines_close(b);
+    CHECK_OK(tern__store_remove(path));
+}
+
+TEST(of_a_long_history_the_latest_checks_are_told)
+{
+    NEED_SQLITE();
+    long_history(1003, 1, 1000);
+    long_history(7, 10923, 5); /* six of them would have 65,538 rows */
+}
+
+/* What a program wrote whose users see commas is what others read, and the other way round. */
+TEST(samples_ignore_the_locale)
+{
+    NEED_SQLITE();
+    tern_results *r = NULL, *back[2] = {NULL, NULL};
+    tern_baselines *b = NULL;
+    tern_result row, was;
+    make_results(1, 10.5, "abc", &r);
+    if (!begin_comma()) {
+        tern_results_free(r);
+        SKIP(NO_COMMA);
+    }
+    bool fine = tern_baselines_open(path, true, &b) == TERN_OK &&
+                tern_baseline_create(b, "x", NULL, r, false) == TERN_OK &&
+                tern_baseline_load(b, "x", &back[0]) == TERN_OK;
+    setlocale(LC_NUMERIC, "C");
+    CHECK(fine);
+    CHECK_OK(tern_baseline_load(b, "x", &back[1]));
+    CHECK_OK(tern_results_at(r, 0, &was));
+    for (int k = 0; k < 2; k++) {
+        CHECK_OK(tern_results_at(back[k], 0, &row));
+        CHECK_EQ(row.rounds, was.rounds);
+        CHECK(memcmp(row.samples_us, was.samples_us, (size_t)row.rounds * sizeof *row.samples_us) == 0);
+        tern_results_free(back[k]);
+    }
+    tern_results_free(r);
+    tern_baselines_close(b);
     CHECK_OK(tern__store_remove(path));
 }
 

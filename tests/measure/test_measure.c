@@ -412,6 +412,14 @@ TEST(shares_are_of_the_work_that_a_thing_asks)
     reading r = {limit, 0};
     CHECK_OK(tern__measure(&(tern__thing){read_it, &r, 1}, 1, limit, &turns, &m));
     CHECK(m.share.median < 1e-3); /* it would be about 1 without the work */
+    /* What asks for nothing has no share, and is not measured again however quick it is: probes among the things. */
+    tern__measurement both[2];
+    quick.runs = 0;
+    turns.work = (const double[]){1e-6, 0};
+    CHECK_OK(
+        tern__measure((tern__thing[]){{read_it, &r, 1}, {write_name, &quick, 1}}, 2, limit, &turns, both));
+    CHECK_EQ(quick.runs, 1 + 5);
+    CHECK(both[1].share.median == 0 && both[1].time.median > 0);
     tern__limit_destroy(limit);
     tern__threads_destroy(threads);
 }

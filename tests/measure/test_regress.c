@@ -562,6 +562,55 @@ TEST(reports_say_the_same_in_every_format)
     tern_results_free(now);
 }
 
+/* Of so many samples that a double has no number for it: a probability is never 0. */
+TEST(what_is_surer_than_numbers_can_tell_is_no_zero)
+{
+    enum { MANY = 2000 };
+    tern_results *sets[] = {new_set("here"), new_set("here")};
+    tern_result row = tern_result_default();
+    tern_regress_report *report;
+    double samples[MANY];
+    char *text;
+    row.suite = "ops", row.family = "f", row.name = "a", row.threads = 1;
+    row.rounds = MANY, row.samples_us = samples;
+    for (int k = 0; k < 2; k++)
+        for (row.run = 0; row.run < 2; row.run++) {
+            for (int i = 0; i < MANY; i++)
+                samples[i] = (k ? 150 : 100) * (1 + 1e-6 * (i * 7 % MANY));
+            CHECK_OK(tern_results_add(sets[k], &row));
+        }
+    CHECK_OK(tern_regress_compare(NULL, sets[0], NULL, sets[1], &report));
+    CHECK_EQ(tern_regress_worst(report), TERN_REGRESS_CRITICAL);
+    CHECK_OK(tern_regress_write(report, TERN_REGRESS_AS_TEXT, &text));
+    CHECK(strstr(text, "p = 0") == NULL && strstr(text, "p below") != NULL);
+    tern_string_free(text);
+    tern_regress_free(report);
+    tern_results_free(sets[0]);
+    tern_results_free(sets[1]);
+}
+
+/* Samples that are all alike do not scatter: what is told is that there are too few. */
+TEST(too_few_samples_are_said_to_be_too_few)
+{
+    tern_results *base = new_set("here"), *now = new_set("here");
+    tern_result row = tern_result_default();
+    tern_regress_report *report;
+    tern_regress_row got;
+    const double samples[] = {10, 10, 10, 10, 10, 10};
+    row.suite = "ops", row.family = "f", row.name = "a", row.threads = 1, row.samples_us = samples;
+    row.rounds = 6;
+    CHECK_OK(tern_results_add(base, &row));
+    row.rounds = 2;
+    CHECK_OK(tern_results_add(now, &row));
+    CHECK_OK(tern_regress_compare(NULL, base, NULL, now, &report));
+    CHECK_OK(tern_regress_at(report, 0, &got));
+    CHECK_EQ(got.state, TERN_REGRESS_UNDECIDED);
+    CHECK_STR(got.reason, "time: +0.0 %, but fewer than six samples tell nothing");
+    tern_regress_free(report);
+    tern_results_free(base);
+    tern_results_free(now);
+}
+
 /* ---- without memory ---- */
 
 static tern_status report_in_every_format(const tern_results *base, const tern_results *now)

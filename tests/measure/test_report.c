@@ -232,6 +232,27 @@ TEST(conditions_are_of_one_set_and_a_failure_leaves_none)
     tern_results_free(second);
 }
 
+/* What is said of the row that is farthest from its limit is true of it, however far that is. */
+TEST(what_is_left_to_gain_is_not_made_smaller)
+{
+    const double shares[] = {0.5, 0.25, 1e-5, 0};
+    static const char *const said[] = {"", "there, at most a factor of 4.0 is left to gain.",
+                                       "there, more than a factor of 1000 is left to gain.",
+                                       "there, more than a factor of 1000 is left to gain."};
+    for (int i = 1; i < 4; i++) {
+        tern_report *report = new_report();
+        tern_results *results = new_results();
+        add_row(results, "a", 10, shares[0]);
+        add_row(results, "b", 20, shares[i]);
+        CHECK_OK(tern_report_add_results(report, "r.json", results));
+        char *text = write(report, TERN_REPORT_TEXT);
+        CHECK(strstr(text, said[i]) != NULL);
+        tern_string_free(text);
+        tern_report_free(report);
+        tern_results_free(results);
+    }
+}
+
 TEST(one_result_and_one_that_failed)
 {
     tern_report *report = new_report();
@@ -378,6 +399,7 @@ TEST(memory_is_drawn_from_its_document)
     tern_report *report = new_report();
     CHECK_STATUS(add(report, MEMORY("7")), TERN_FORMAT);
     CHECK_STATUS(add(report, MEMORY("{\"time_ns\": 5}")), TERN_FORMAT);
+    CHECK_STATUS(add(report, MEMORY("{\"time_ns\": 5, \"in_use_bytes\": -1}")), TERN_FORMAT);
     CHECK_STATUS(
         add(report, MEMORY("{\"time_ns\": 5, \"in_use_bytes\": 1}, {\"time_ns\": 4, \"in_use_bytes\": 1}")),
         TERN_FORMAT);
@@ -484,10 +506,15 @@ TEST(comparisons_need_results_and_are_made_once)
     add_row(earlier, "a", 11, 0.5);
     CHECK_STATUS(tern_report_compare(report, "b", NULL, earlier, NULL), TERN_STATE);
     CHECK_OK(tern_report_add_results(report, "r", results));
+    CHECK_OK(tern_results_set_condition(earlier, "checks", "the <latest> 1 of 2"));
     CHECK_OK(tern_report_compare(report, "b", NULL, earlier, earlier));
     CHECK_STATUS(tern_report_compare(report, "b", NULL, earlier, NULL), TERN_STATE);
     char *text = write(report, TERN_REPORT_HTML);
     CHECK(strstr(text, "id=\"fig-comparison\"") != NULL && strstr(text, "id=\"fig-history\"") != NULL);
+    CHECK(strstr(text, "Of the checks since the baseline, the &lt;latest&gt; 1 of 2 are here") != NULL);
+    tern_string_free(text);
+    text = write(report, TERN_REPORT_TEXT);
+    CHECK(strstr(text, "of the checks since the baseline, the <latest> 1 of 2 are here\n") != NULL);
     tern_string_free(text);
     tern_report_free(report);
     /* What is in the history already is no second session of it. */

@@ -11,6 +11,7 @@
 #include <tern/results.h>
 
 #include "base/random.h"
+#include "comma.h"
 #include "harness.h"
 #include "measure/results/folder_commit.h"
 #include "measure/results/results.h"
@@ -385,6 +386,39 @@ TEST(what_is_written_is_read_back)
         tern_results_free(back);
         tern_string_free(text);
     }
+    tern_results_free(r);
+}
+
+/* A program that shows its users commas writes and reads the same files as any other. */
+TEST(files_ignore_the_locale)
+{
+    enum { FORMATS = TERN_RESULT_BENCHER + 1 };
+    tern_results *r = two_rows(), *back = NULL;
+    char *texts[2][FORMATS] = {{NULL}};
+    bool same = true, read = true;
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == 1 && !begin_comma()) {
+            for (int f = 0; f < FORMATS; f++)
+                tern_string_free(texts[0][f]);
+            tern_results_free(r);
+            SKIP(NO_COMMA);
+        }
+        for (int f = 0; f < FORMATS; f++)
+            same &= tern_results_write(r, (tern_result_format)f, &texts[pass][f]) == TERN_OK;
+    }
+    same &= tern__results_load(r) == 0.2;
+    if (!no_reader() && texts[0][0])
+        read = tern_results_read(texts[0][0], strlen(texts[0][0]), &back) == TERN_OK;
+    setlocale(LC_NUMERIC, "C");
+    CHECK(same && read);
+    if (back)
+        check_same(r, back);
+    for (int f = 0; f < FORMATS; f++) {
+        CHECK_STR(texts[1][f], texts[0][f]);
+        tern_string_free(texts[0][f]);
+        tern_string_free(texts[1][f]);
+    }
+    tern_results_free(back);
     tern_results_free(r);
 }
 

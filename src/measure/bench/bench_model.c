@@ -400,7 +400,8 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
         dot = NULL;
     const tern__thing things[] = {{.run = run_test, .user = t, .repeats = 1},
                                   {.run = run_probe, .user = dot}};
-    const double asked[] = {work / probe_work, 1};
+    /* The second is a probe itself: it has no share, and is not measured again for being as fast as the limit. */
+    const double asked[] = {work / probe_work, 0};
     tern__measurement both[2];
     tern_status status = tern__measure(
         things, dot ? 2 : 1, limit,

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/point.h"
 #include "base/status.h"
 #include "measure/results/results.h"
 #include "store/store.h"
@@ -381,7 +382,7 @@ static tern_status parse_samples(const char *text, double **out, int *n)
         return tern__out_of_memory(most * sizeof *samples);
     *n = 0;
     for (char *end; *text && *n < (int)most; text = end) {
-        samples[*n] = strtod(text, &end);
+        samples[*n] = tern__point_strtod(text, &end);
         if (end == text) {
             tern__free(samples);
             return tern__fail(TERN_FORMAT, "baseline: samples are not numbers");
@@ -416,7 +417,7 @@ static tern_status add_row(const tern__query *q, int first_run, tern_results *to
         row.samples_us = samples;
         row.rounds = n;
     }
-    tern_status status = tern_results_add(to, &row);
+    tern_status status = tern__results_add_again(to, &row);
     tern__free(samples);
     /* What no measurement gives was written by something else. */
     return status == TERN_INVALID_ARGUMENT ? TERN_FORMAT : status;
@@ -482,18 +483,69 @@ static tern_status load_conditions(tern_baselines *b, int64_t session, tern_resu
     return status;
 }
 
-static tern_status load_sessions(tern_baselines *b, int64_t id, bool checks, tern_results *to)
+/* A history grows with every check, for years. The latest checks are what is told of it: as many as a set of results has room for beside
+ * the baseline's own rows, and no more than this; what is older says little about today. */
+enum { CHECKS_MOST = 1000 };
+
+typedef struct chosen_checks {
+    int64_t first; /* the id of the oldest that is told */
+    int told, all;
+} chosen_checks;
+
+static tern_status choose_checks(tern_baselines *b, int64_t id, chosen_checks *out)
+{
+    tern__query *q;
+    bool row = false;
+    int64_t room = TERN__RESULT_ROWS;
+    *out = (chosen_checks){.first = INT64_MAX};
+    TERN_TRY(
+        tern__query_make(b->store,
+                         "SELECT s.id, s.is_check, (SELECT count(*) FROM result r WHERE r.session = s.id)"
+                         " FROM session s WHERE s.baseline = ?1 ORDER BY s.is_check, s.id DESC",
+                         &q));
+    tern__query_bind_int(q, 1, id);
+    tern_status status = tern__query_step(q, &row);
+    for (bool open = true; status == TERN_OK && row; status = tern__query_step(q, &row)) {
+        const bool check = tern__query_int(q, 1) != 0;
+        room -= tern__query_int(q, 2);
+        out->all += check;
+        open = open && out->told < CHECKS_MOST && room >= 0;
+        if (check && open) {
+            out->first = tern__query_int(q, 0);
+            out->told++;
+        }
+    }
+    tern__query_free(q);
+    return status;
+}
+
+/* What a history leaves out is a condition of it. */
+static tern_status note_checks(const chosen_checks *c, tern_results *to)
+{
+    char text[96];
+    if (c->told == c->all)
+        return TERN_OK;
+    snprintf(text, sizeof text, "the latest %d of %d", c->told, c->all);
+    return tern_results_set_condition(to, "checks", text);
+}
+
+static tern_status load_sessions(tern_baselines *b, int64_t id, bool with_checks, tern_results *to)
 {
     tern__query *q;
     char *sql;
     bool row = false;
     int sessions = 0, runs = 0;
+    chosen_checks c = {.first = INT64_MAX};
+    if (with_checks)
+        TERN_TRY(choose_checks(b, id, &c));
     TERN_TRY(select_statement(&sql));
     tern_status status = tern__query_make(
-        b->store, "SELECT id FROM session WHERE baseline = ?1 AND is_check <= ?2 ORDER BY is_check, id", &q);
+        b->store,
+        "SELECT id FROM session WHERE baseline = ?1 AND (NOT is_check OR id >= ?2) ORDER BY is_check, id",
+        &q);
     if (status == TERN_OK) {
         tern__query_bind_int(q, 1, id);
-        tern__query_bind_int(q, 2, checks);
+        tern__query_bind_int(q, 2, c.first);
         status = tern__query_step(q, &row);
         while (status == TERN_OK && row) {
             const int64_t session = tern__query_int(q, 0);
@@ -507,7 +559,7 @@ static tern_status load_sessions(tern_baselines *b, int64_t id, bool checks, ter
         tern__query_free(q);
     }
     tern__free(sql);
-    return status;
+    return status == TERN_OK ? note_checks(&c, to) : status;
 }
 
 static void note_description(void *user, const tern_baseline_info *info)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "measure/compare/bootstrap.h"
 #include "measure/occupied.h"
 #include "measure/compare/regress.h"
 #include "measure/results/results.h"
@@ -147,6 +148,8 @@ static tern_status explain_as(tern_regress_report *p, tern_regress_row *row, con
         const bool large = change > p->o.threshold;
         const size_t used = strlen(text);
         const char *why = c->n_b < needed ? "so few pairs tell nothing"
+                          : c->n_a < TERN__INTERVAL_LEAST || c->n_b < TERN__INTERVAL_LEAST
+                              ? "fewer than six samples tell nothing"
                           : large && !p->paired && isnan(row->noise_floor)
                               ? "the baseline has one session, so that nobody knows what sessions differ by"
                           : large && change <= row->noise_floor ? "sessions differ by as much anyway"

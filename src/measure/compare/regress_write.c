@@ -120,7 +120,10 @@ static void add_times(tern__strbuf *to, const tern_regress_report *p, const tern
         tern__strbuf_addf(to, "; %d sessions differ by %s", row->runs, row->noise_floor > 10 ? "" : "up to ");
         tern__regress_add_floor(to, row->noise_floor);
     }
-    tern__strbuf_addf(to, "; p = %.2g", c->p);
+    if (c->p < 1e-300) /* beyond what a double can tell, and no probability is 0 */
+        tern__strbuf_add(to, "; p below 1e-300");
+    else
+        tern__strbuf_addf(to, "; p = %.2g", c->p);
 }
 
 static void add_text_row(tern__strbuf *to, const tern_regress_report *p, const tern_regress_row *row)

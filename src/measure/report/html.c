@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/point.h"
+
 /* ---- figures ---- */
 
 void tern__figure_open(tern__strbuf *to, const char *id, const char *title, const char *caption)
@@ -64,7 +66,7 @@ enum { MARK_HEIGHT = 22, MARK_MIDDLE = MARK_HEIGHT / 2 };
 static void add_grid(tern__strbuf *to, const char *places)
 {
     for (char *end; places && *places; places = end) {
-        const double at = strtod(places, &end);
+        const double at = tern__point_strtod(places, &end);
         if (end == places)
             return;
         tern__strbuf_addf(to, "<line class=\"grid\" x1=\"%.4g%%\" x2=\"%.4g%%\" y1=\"0\" y2=\"%d\"/>", at, at,

@@ -249,7 +249,9 @@ static tern_status note_series(tern_report *r, const tern_results *history)
         }
     }
     tern__free(room);
-    return status;
+    const char *checks = tern_results_condition(history, "checks");
+    r->checks = checks ? tern__arena_strndup(&r->arena, checks, strlen(checks)) : NULL;
+    return status == TERN_OK && checks && !r->checks ? tern__out_of_memory(strlen(checks)) : status;
 }
 
 /* The comparison with the documents that it comes from. */

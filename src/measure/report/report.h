@@ -102,6 +102,7 @@ struct tern_report {
     const char *base_name;
     tern__median_series *series; /* of benchmarks with two sessions or more */
     int n_series;
+    const char *checks; /* of a history that leaves some out: "the latest 1000 of 4096"; NULL: it is whole */
 };
 
 /* ---- sections (section_*.c, in the table of report.c) ---- */

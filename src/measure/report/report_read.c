@@ -14,12 +14,12 @@
 
 enum { FRAMES_MOST = 1 << 20, SPOTS_MOST = 1 << 16, DEPTH_MOST = 512, POINTS_MOST = 1 << 20 };
 
-/* A number of an object; NaN: there is none. */
+/* A number of an object; NaN: there is none. Times, bytes and shares are never below zero. */
 static double number(const json_t *object, const char *name)
 {
     const json_t *value = json_object_get(object, name);
     const double x = json_is_number(value) ? json_number_value(value) : NAN;
-    return isfinite(x) && fabs(x) < 1e18 ? x : NAN;
+    return x >= 0 && x < 1e18 ? x : NAN;
 }
 
 /* The same for what must be there as a count; 0 if it is nonsense. */

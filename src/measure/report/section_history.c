@@ -103,6 +103,11 @@ static void html(const tern_report *r, tern__strbuf *to)
                 shown++;
             }
     tern__strbuf_add(to, "</div>\n");
+    if (r->checks) {
+        tern__strbuf_add(to, "<p>Of the checks since the baseline, ");
+        tern__html_add(to, r->checks);
+        tern__strbuf_add(to, " are here.</p>\n");
+    }
     if (shown < r->n_series)
         tern__strbuf_addf(to, "<p>%d others are in the data.</p>\n", r->n_series - shown);
     tern__figure_close(to, "sections.history");
@@ -124,6 +129,11 @@ static void text(const tern_report *r, tern__strbuf *to)
         to->failed |= name.failed || past.failed;
         tern__strbuf_free(&name);
         tern__strbuf_free(&past);
+    }
+    if (r->checks) {
+        tern__strbuf_add(to, "  of the checks since the baseline, ");
+        tern__add_plain(to, r->checks);
+        tern__strbuf_add(to, " are here\n");
     }
 }
 

@@ -136,9 +136,12 @@ static void tell_limits(const tern_report *r, telling *t)
         tern__say_case(&s, best);
         tern__strbuf_addf(&s, ", at %s; farthest is ", tern__say_share(word, best->limit_share));
         tern__say_case(&s, worst);
-        tern__strbuf_addf(&s, ", at %s: there, at most a factor of %.*f is left to gain.",
-                          tern__say_share(word, worst->limit_share), worst->limit_share < 0.1 ? 0 : 1,
-                          1 / fmax(worst->limit_share, 1e-3));
+        tern__strbuf_addf(&s, ", at %s: there, ", tern__say_share(word, worst->limit_share));
+        if (worst->limit_share < 1e-3) /* also of 0, which a file may say */
+            tern__strbuf_add(&s, "more than a factor of 1000 is left to gain.");
+        else
+            tern__strbuf_addf(&s, "at most a factor of %.*f is left to gain.", worst->limit_share < 0.1 ? 0 : 1,
+                              1 / worst->limit_share);
     }
     tell(t, &s);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/point.h"
 #include "base/status.h"
 #include "measure/compare/bootstrap.h"
 #include "measure/stats.h"
@@ -283,12 +284,13 @@ static tern_status keep_cpu_samples(tern_results *r, tern_result *row)
     return TERN_OK;
 }
 
-static tern_status read_samples(tern_results *r, tern_result *row)
+/* `again`: it was computed before, from these samples. */
+static tern_status read_samples(tern_results *r, tern_result *row, bool again)
 {
     const size_t bytes = (size_t)row->rounds * sizeof(double);
     TERN_TRY(check_samples(row));
     double *kept = tern__arena_alloc(&r->arena, bytes), *sorted = tern__alloc(bytes);
-    tern__interval bounds = {0};
+    tern__interval bounds = {row->low_us, row->high_us};
     tern_status status = kept && sorted ? TERN_OK : tern__out_of_memory(bytes);
     if (status == TERN_OK) {
         memcpy(kept, row->samples_us, bytes);
@@ -298,7 +300,8 @@ static tern_status read_samples(tern_results *r, tern_result *row)
         row->mad_us = s.n > 1 ? s.mad : NAN; /* one has no spread */
         row->min_us = s.min;
         row->outliers = count_outliers(kept, row->rounds, &s);
-        status = tern__median_interval(kept, row->rounds, 0.95, 0, &bounds);
+        if (!again || !(bounds.low <= s.median && s.median <= bounds.high))
+            status = tern__median_interval(kept, row->rounds, 0.95, 0, &bounds);
     }
     tern__free(sorted);
     row->low_us = bounds.low;
@@ -307,9 +310,8 @@ static tern_status read_samples(tern_results *r, tern_result *row)
     return status == TERN_OK && row->cpu_samples_us ? keep_cpu_samples(r, row) : status;
 }
 
-tern_status tern_results_add(tern_results *results, const tern_result *row)
+static tern_status add(tern_results *results, const tern_result *row, bool again)
 {
-    TERN__FAIL_IF(!results || !row, TERN_INVALID_ARGUMENT, "results_add: an argument is NULL");
     TERN__FAIL_IF(results->n >= TERN__RESULT_ROWS, TERN_LIMIT, "results: more than %d rows",
                   TERN__RESULT_ROWS);
     TERN__FAIL_IF(row->rounds < 0 || row->rounds > TERN__RESULT_SAMPLES, TERN_INVALID_ARGUMENT,
@@ -322,7 +324,7 @@ tern_status tern_results_add(tern_results *results, const tern_result *row)
             tern__field_set_text(&fields[i], &copy, text);
         }
     if (copy.rounds > 0 && copy.samples_us)
-        TERN_TRY(read_samples(results, &copy));
+        TERN_TRY(read_samples(results, &copy, again));
     else
         copy.samples_us = copy.cpu_samples_us = NULL;
     TERN_TRY(check_figures(&copy));
@@ -331,6 +333,17 @@ tern_status tern_results_add(tern_results *results, const tern_result *row)
         return tern__out_of_memory(sizeof *results->rows);
     results->rows[results->n++] = copy;
     return TERN_OK;
+}
+
+tern_status tern_results_add(tern_results *results, const tern_result *row)
+{
+    TERN__FAIL_IF(!results || !row, TERN_INVALID_ARGUMENT, "results_add: an argument is NULL");
+    return add(results, row, false);
+}
+
+tern_status tern__results_add_again(tern_results *results, const tern_result *row)
+{
+    return add(results, row, true);
 }
 
 int tern_results_count(const tern_results *results)
@@ -387,7 +400,7 @@ const char *tern_results_condition(const tern_results *results, const char *name
 static double leading_number(const char *text)
 {
     char *end = NULL;
-    const double number = text ? strtod(text, &end) : NAN;
+    const double number = text ? tern__point_strtod(text, &end) : NAN;
     return text && end != text && isfinite(number) ? number : NAN;
 }
 

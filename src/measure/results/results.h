@@ -89,6 +89,9 @@ void tern__field_set_text(const tern__field *field, tern_result *row, const char
 bool tern__field_set_int(const tern__field *field, tern_result *row, int64_t value);
 void tern__field_set_real(const tern__field *field, tern_result *row, double value);
 
+/* As tern_results_add, of a row that was in a set before, with all its samples: the interval of its median is the one that it has, which
+ * is drawn a thousand times otherwise. A history has thousands of rows. */
+tern_status tern__results_add_again(tern_results *results, const tern_result *row);
 /* Is the row there, sample for sample? */
 bool tern__results_have(const tern_results *in, const tern_result *row);
 /* Do the operands say it? Tests of models keep the type of their cache in `dtype` alone. */

@@ -14,6 +14,7 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/point.h"
 #include "base/status.h"
 #include "measure/results/folder_commit.h"
 #include "measure/results/results.h"
@@ -124,7 +125,7 @@ static void find_frequency(char *to)
 {
     char line[64];
     if (tern__file_first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", line, sizeof line))
-        snprintf(to, ROOM, "%.0f MHz", strtod(line, NULL) / 1e3);
+        snprintf(to, ROOM, "%.0f MHz", tern__point_strtod(line, NULL) / 1e3);
     else if (named_line("/proc/cpuinfo", "cpu MHz", to))
         snprintf(to + strlen(to), ROOM - strlen(to), " MHz, by /proc/cpuinfo");
     else
@@ -147,10 +148,10 @@ void tern__results_temperature(const char *folder, char *to)
         snprintf(path, sizeof path, "%s/thermal_zone%d/temp", folder, i);
         any |= access(path, F_OK) == 0;
         if (tern__file_first_line(path, line, sizeof line))
-            hottest = fmax(hottest, strtod(line, NULL));
+            hottest = fmax(hottest, tern__point_strtod(line, NULL));
     }
     if (isfinite(hottest))
-        snprintf(to, ROOM, "%.1f C", hottest / 1e3);
+        tern__point_snprintf(to, ROOM, "%.1f C", hottest / 1e3);
     else
         unavailable(to, any ? "no thermal zone can be read" : "no thermal zones in /sys");
 }
@@ -165,7 +166,7 @@ static bool counter(const char *path, double *out)
     char line[64];
     const bool found = tern__file_first_line(path, line, sizeof line);
     if (found)
-        *out = strtod(line, NULL);
+        *out = tern__point_strtod(line, NULL);
     return found;
 }
 
@@ -183,7 +184,7 @@ static void find_power(char *to)
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     const double seconds = (double)(tern__now_ns() - start) * 1e-9;
     if (counter(path, &after) && after > before)
-        snprintf(to, ROOM, "%.1f W", (after - before) * 1e-6 / seconds);
+        tern__point_snprintf(to, ROOM, "%.1f W", (after - before) * 1e-6 / seconds);
     else
         unavailable(to, "the energy counter did not move");
 }
@@ -193,7 +194,7 @@ static void find_cgroup_cpu(char *to)
     bool seen;
     const double cores = tern__cgroup_own_quota(&seen);
     if (cores > 0)
-        snprintf(to, ROOM, "%g cores", cores);
+        tern__point_snprintf(to, ROOM, "%g cores", cores);
     else if (seen)
         snprintf(to, ROOM, "no limit");
     else

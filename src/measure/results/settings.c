@@ -7,6 +7,7 @@
 
 #include <tern/bench_model.h>
 
+#include "base/point.h"
 #include "base/status.h"
 #include "measure/bench/bench.h"
 
@@ -23,7 +24,7 @@ static tern_status note_isa(const char *cpu, tern_results *results)
 static tern_status note_number(const char *name, double number, tern_results *results)
 {
     char text[32];
-    snprintf(text, sizeof text, "%.15g", number);
+    tern__point_snprintf(text, sizeof text, "%.15g", number);
     return tern_results_set_condition(results, name, text);
 }
 
@@ -58,7 +59,7 @@ tern_status tern_bench_model_note_settings(const tern_bench_model_options *optio
 static double number_of(const tern_results *results, const char *name, double least, double most)
 {
     const char *text = tern_results_condition(results, name);
-    const double number = text ? strtod(text, NULL) : 0;
+    const double number = text ? tern__point_strtod(text, NULL) : 0;
     return number >= least && number <= most ? number : 0;
 }
 

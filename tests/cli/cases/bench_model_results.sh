@@ -44,6 +44,7 @@ status tern bench model -m elsewhere.gguf -p 4 -n 0 --head q8 -o results
 tern bench model -m elsewhere.gguf -p 4 -n 0 -r 2 -t 1 --format json | json 'j["format"], len(j["rows"])'
 tern bench model -m elsewhere.gguf -p 4 -n 0 -r 2 -t 1 --format csv | sed -n 1p | cut -d, -f1-3
 status tern bench model -m elsewhere.gguf -p 4 -n 0 --format json -o sql
+status tern bench model -m elsewhere.gguf -p 4 -n 0 --json -o sql
 tern compare --program tern tern --bench 'model -m elsewhere.gguf -p 4 -n 0 -r 2 -t 1 --cache-type f32' --rounds 8 --json |
     json '[(r["suite"], r["name"], r["dtype"]) for r in j]'
 status tern bench model -m missing.gguf -o results

@@ -4,6 +4,7 @@ status tern memory
 status tern memory --by colour -- graph run mlp.tern
 status tern memory --format pdf -- graph run mlp.tern
 status tern memory --top 0 -- graph run mlp.tern
+status tern memory --json --format svg -- graph run mlp.tern
 status tern memory --events 1 -- graph run mlp.tern
 status tern memory -m model.gguf
 status tern memory -- memory -- version

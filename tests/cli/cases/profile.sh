@@ -4,6 +4,7 @@ status tern profile
 status tern profile --by colour -- graph run mlp.tern
 status tern profile --format pdf -- graph run mlp.tern
 status tern profile --top 0 -- graph run mlp.tern
+status tern profile --json --format svg -- graph run mlp.tern
 status tern profile -m model.gguf
 status tern profile -- profile -- version
 status tern profile -- grpah run x.tern
