@@ -244,12 +244,6 @@ static tern_status measure_row(tern_regress_report *p, const tern__bench *bench,
     return tern__regress_judge_failure(p, row, tern__fail(TERN_NOT_FOUND, "no suite of this tern has it"), 0);
 }
 
-/* Old results name none. */
-static const char *device_of(const tern_regress_row *row)
-{
-    return row->base.device[0] ? row->base.device : "cpu";
-}
-
 /* Is it asked for? */
 static bool is_wanted(const tern_regress_row *row, const char *suite, const char *family)
 {
@@ -264,7 +258,8 @@ static tern_status leave_unconfirmed(tern_regress_report *p, tern_regress_row *r
 
 static bool is_of(const tern_regress_row *row, const tern__bench *bench)
 {
-    return is_wanted(row, bench->suite->name, bench->o.family) && strcmp(device_of(row), bench->device) == 0;
+    return is_wanted(row, bench->suite->name, bench->o.family) &&
+           strcmp(row->base.device, bench->device) == 0;
 }
 
 tern_status tern__regress_measure_on(tern_regress_report *p, const tern__bench *bench)
@@ -318,7 +313,7 @@ static bool seen_before(const tern_regress_report *p, const char *suite, const c
 {
     for (int k = 0; k < i; k++)
         if (is_wanted(&p->rows[k], suite, family) &&
-            strcmp(device_of(&p->rows[k]), device_of(&p->rows[i])) == 0)
+            strcmp(p->rows[k].base.device, p->rows[i].base.device) == 0)
             return true;
     return false;
 }
@@ -327,7 +322,7 @@ static bool seen_before(const tern_regress_report *p, const char *suite, const c
 static tern_status measure_suite(tern_regress_report *p, const tern_bench_options *options, const char *suite)
 {
     for (int i = 0; i < p->n; i++) {
-        const char *device = device_of(&p->rows[i]);
+        const char *device = p->rows[i].base.device;
         if (!is_wanted(&p->rows[i], suite, options->family) || seen_before(p, suite, options->family, i))
             continue;
         tern_status status = measure_suite_on(p, options, suite, device);
@@ -336,7 +331,7 @@ static tern_status measure_suite(tern_regress_report *p, const tern_bench_option
             continue;
         }
         for (int k = i; k < p->n; k++)
-            if (is_wanted(&p->rows[k], suite, options->family) && strcmp(device_of(&p->rows[k]), device) == 0)
+            if (is_wanted(&p->rows[k], suite, options->family) && strcmp(p->rows[k].base.device, device) == 0)
                 TERN_TRY(tern__regress_judge_failure(p, &p->rows[k], status, 0));
     }
     return TERN_OK;
