@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <tern/bench_model.h>
+#include <tern/catalog.h>
 #include <tern/model_convert.h>
 
 #include "harness.h"
@@ -177,36 +178,69 @@ TEST(names_of_tests)
         CHECK(!tern__model_test_parse(bad[i], &back));
 }
 
-/* Of BitNet 2B-4T a token is 790 MB, whatever the file has; of all others what it needs. */
+/* What runs, of whatever model: also of one with the shape of BitNet 2B-4T. */
 TEST(bytes_of_a_token)
 {
-    const tern_model_info whole = {.ternary = true,
-                                   .layers = 30,
-                                   .heads = 20,
-                                   .kv_heads = 5,
-                                   .width = 2560,
-                                   .feed_forward = 6912,
-                                   .vocabulary = 128256,
-                                   .token_bytes = 12345};
-    tern_model_info others[7];
+    tern_model_info m = {.ternary = true,
+                         .layers = 30,
+                         .heads = 20,
+                         .kv_heads = 5,
+                         .width = 2560,
+                         .feed_forward = 6912,
+                         .vocabulary = 128256,
+                         .ternary_weights = 4000,
+                         .token_bytes = 12345};
     tern_bench_model_row row = {0};
-    tern__bench_model_bytes(&whole, &row);
-    CHECK_EQ(row.bytes_per_token, 790000000);
-    CHECK(strstr(row.bytes_rule, "BitNet 2B-4T") != NULL);
-    for (int i = 0; i < 7; i++)
-        others[i] = whole;
-    others[0].ternary = false;
-    others[1].layers = 29;
-    others[2].heads = 10;
-    others[3].kv_heads = 10;
-    others[4].width = 2048;
-    others[5].feed_forward = 6914;
-    others[6].vocabulary = 128255;
-    for (int i = 0; i < 7; i++) {
-        tern__bench_model_bytes(&others[i], &row);
-        CHECK_EQ(row.bytes_per_token, 12345);
-        CHECK(strstr(row.bytes_rule, "all that one token needs") != NULL);
-    }
+    tern__bench_model_bytes(&m, 800, &row);
+    CHECK_EQ(row.bytes_per_token, 12345 - 1000 + 800);
+    CHECK(strstr(row.bytes_rule, "ternary weights as they are packed") != NULL);
+    tern__bench_model_bytes(&m, 0, &row);
+    CHECK_EQ(row.bytes_per_token, 12345);
+    m.ternary = false;
+    m.ternary_weights = 0;
+    tern__bench_model_bytes(&m, 0, &row);
+    CHECK_EQ(row.bytes_per_token, 12345);
+    CHECK(strstr(row.bytes_rule, "ternary") == NULL);
+}
+
+static void note_bytes(void *user, const tern_bench_model_row *row)
+{
+    *(uint64_t *)user = row->bytes_per_token;
+}
+
+/* Ternary weights are counted as this machine's kernels have them packed. */
+TEST(bytes_of_a_token_are_those_that_run)
+{
+    enum { TILE_ROWS = 80 };
+    char path[4096];
+    tern_model_shape shape;
+    tern_device_info device;
+    tern_model_info info;
+    tern_ctx *ctx;
+    tern_model *model;
+    uint64_t bytes = 0;
+    tern_bench_model_options o = tern_bench_model_options_default();
+    CHECK(harness_path(path, sizeof path, "bytes.gguf"));
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path, &shape, NULL));
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    CHECK_OK(tern_model_load(ctx, path, NULL, &model));
+    tern_model_get_info(model, &info);
+    tern_model_free(model);
+    tern_ctx_destroy(ctx);
+    o.path = path;
+    o.repetitions = 1;
+    o.memory = 1 << 16;
+    o.n_prompt = 0;
+    o.n_gen = 1;
+    CHECK_OK(tern_bench_model(&o, note_bytes, &bytes));
+    CHECK_OK(tern_catalog_device(0, &device));
+    const double others = (double)(info.token_bytes - info.ternary_weights / 4),
+                 least = others + (double)info.ternary_weights * device.ternary_bits / 8;
+    /* Tiles have whole rows: the narrowest weight has those of the model's keys. */
+    const double rows = (double)(shape.width / shape.heads * shape.kv_heads);
+    CHECK(rows > 0 && (double)bytes >= least &&
+          (double)bytes <= others + (least - others) * (rows + TILE_ROWS) / rows);
 }
 
 TEST(tests_become_rows_of_results)

@@ -271,25 +271,15 @@ static void name_model(const bench *b, char *out, size_t room)
 
 /* ---- limits ---- */
 
-/* Weights of BitNet 2B-4T in 2 bits, and its head in 6. */
-static const uint64_t bytes_2b_4t = 790000000;
-
-static bool is_2b_4t(const tern_model_info *m)
+void tern__bench_model_bytes(const tern_model_info *m, uint64_t packed, tern_bench_model_row *row)
 {
-    tern_model_shape s;
-    return tern_model_shape_find("bitnet-2b-4t", &s) == TERN_OK && m->ternary && m->layers == s.layers &&
-           m->width == s.width && m->feed_forward == s.feed_forward && m->heads == s.heads &&
-           m->kv_heads == s.kv_heads && m->vocabulary == s.vocabulary;
-}
-
-void tern__bench_model_bytes(const tern_model_info *m, tern_bench_model_row *row)
-{
-    const bool known = is_2b_4t(m);
-    row->bytes_per_token = known ? bytes_2b_4t : m->token_bytes;
-    row->bytes_rule =
-        known        ? "BitNet 2B-4T: 2 bits a ternary weight and a head of 6 bits, whatever the file has"
-        : m->ternary ? "2 bits a ternary weight, others as they are kept; all that one token needs"
-                     : "weights as they are kept; all that one token needs";
+    const uint64_t held = m->ternary_weights / 4;
+    row->bytes_per_token =
+        packed > 0 && held <= m->token_bytes ? m->token_bytes - held + packed : m->token_bytes;
+    row->bytes_rule = m->ternary
+                          ? "ternary weights as they are packed, others as they are kept; all that one "
+                            "token needs"
+                          : "weights as they are kept; all that one token needs";
 }
 
 /* Probes that read less are shorter in all, for those who want an answer and no limit. */
@@ -361,15 +351,15 @@ static void summarise(const test *t, tern_bench_model_row *row, double *rates)
 }
 
 /* Probes run on the CPU, and say nothing of other devices; nor does memory's bandwidth of weights that are not read from there. */
-static tern_status check_limited(const test *t)
+static tern_status check_limited(const test *t, double token_bytes)
 {
     const bench *b = t->b;
     char weights[TERN_UNIT_TEXT];
     if (!b->on_cpu)
         return tern__fail(TERN_UNAVAILABLE, "unavailable: limits are the CPU's, it ran on '%s'", b->o.device);
-    if (t->prompt || tern__place_in_caches((double)b->info.token_bytes, b->threads) == TERN__IN_MEMORY)
+    if (t->prompt || tern__place_in_caches(token_bytes, b->threads) == TERN__IN_MEMORY)
         return TERN_OK;
-    tern_bytes_text((double)b->info.token_bytes, weights, sizeof weights);
+    tern_bytes_text(token_bytes, weights, sizeof weights);
     return tern__fail(TERN_UNAVAILABLE, "unavailable: the weights stay in the caches, %s for a token",
                       weights);
 }
@@ -387,7 +377,7 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
     const double probe_work = probe.kind == TERN_LIMIT_READ_BW ? (double)probe.read_bytes : probe.operations;
     row->limit_kind = probe.kind;
     tern__limit *limit = NULL;
-    tern_status missing = check_limited(t);
+    tern_status missing = check_limited(t, (double)row->bytes_per_token);
     if (missing == TERN_OK)
         missing = tern__limit_create(t->b->pool, t->b->threads, &probe, &limit);
     if (missing != TERN_OK && missing != TERN_UNAVAILABLE)
@@ -420,7 +410,7 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
     row->share = m->share.median;
     row->share_mad = m->share.n > 1 ? m->share.mad : NAN;
     const double share = row->share;
-    if (share <= TERN__SHARE_MOST || (!t->prompt && is_2b_4t(&t->b->info))) /* whose bytes are a definition */
+    if (share <= TERN__SHARE_MOST)
         return TERN_OK;
     row->share = NAN;
     return tern__fail(TERN_UNAVAILABLE, "unavailable: %.3f of %s, which cannot be: %s", share,
@@ -461,7 +451,7 @@ static tern_status visit_test(bench *b, bool prompt)
                                 .error = error};
     tern_bench_step *steps = NULL;
     tern__model_run_counts before = {0};
-    tern__bench_model_bytes(&b->info, &row);
+    tern__bench_model_bytes(&b->info, tern__model_ternary_bytes(b->session), &row);
     b->tests++;
     b->deadline = tern__deadline_begin(b->o.timeout_s);
     double *rates = tern__alloc_zero((size_t)b->o.repetitions, sizeof *rates);

@@ -5,7 +5,8 @@
 #include <tern/bench_model.h>
 #include <tern/model.h>
 
-/* Sets bytes_per_token and bytes_rule: what a token needs of the model, or, of BitNet 2B-4T, what the definition of its share says. */
-void tern__bench_model_bytes(const tern_model_info *model, tern_bench_model_row *row);
+/* Sets bytes_per_token and bytes_rule: what a token needs of the model, whose ternary weights are packed in `packed` bytes (0: not
+ * known, 2 bits each). */
+void tern__bench_model_bytes(const tern_model_info *model, uint64_t packed, tern_bench_model_row *row);
 
 #endif
