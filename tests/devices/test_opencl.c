@@ -1,5 +1,5 @@
 /* test_opencl.c - what conformance does not see of the OpenCL device, beside its kernels on disk (test_opencl_kernels.c) and its memory
- * (test_opencl_memory.c): blocks and streams, large results, pressure, what drivers say of themselves, bad data. */
+ * (test_opencl_memory.c): large results, pressure, what drivers say of themselves, bad data. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,48 +15,6 @@
 #define NEEDS_OPENCL() NEEDS_DEVICE("opencl")
 
 #if TERN_HAVE_OPENCL
-
-/* ---- blocks and streams ---- */
-
-TEST(blocks_are_copied_and_mapped)
-{
-    NEEDS_OPENCL();
-    const tern__device_ops *ops = NULL;
-    CHECK_OK(tern__device_find("opencl", &ops));
-    tern__device *d = NULL;
-    const tern__device_options options = {.threads = 1, .isa_cap = {.level = TERN__ISA_BASELINE}};
-    CHECK_OK(ops->create(&options, &d));
-    char text[] = "from the host", back[sizeof text] = "";
-    tern__block host = {.bytes = sizeof text, .host = text}, again = {.bytes = sizeof back, .host = back}, a,
-                b;
-    CHECK_OK(ops->allocate(d, sizeof text, &a));
-    CHECK_OK(ops->allocate(d, sizeof text, &b));
-    CHECK_OK(ops->copy(d, NULL, &a, 0, &host, 0, sizeof text));
-    tern__stream *streams[2];
-    tern__event *event;
-    CHECK_OK(ops->stream_create(d, &streams[0]));
-    CHECK_OK(ops->stream_create(d, &streams[1]));
-    CHECK_OK(ops->copy(d, streams[0], &b, 0, &a, 0, sizeof text));
-    CHECK_OK(ops->record(d, streams[0], &event));
-    CHECK_OK(ops->wait(d, streams[1], event)); /* the other stream reads what this one wrote */
-    CHECK_OK(ops->copy(d, streams[1], &again, 0, &b, 0, sizeof text));
-    ops->event_destroy(d, event);
-    CHECK_OK(ops->record(d, streams[1], &event));
-    CHECK_OK(ops->synchronise_event(d, event));
-    ops->event_destroy(d, event);
-    CHECK_STR(back, "from the host");
-    void *mapped = NULL;
-    CHECK_OK(ops->map(d, &b, TERN__ACCESS_READ, &mapped));
-    CHECK_STR((const char *)mapped, "from the host");
-    CHECK_OK(ops->unmap(d, &b, mapped));
-    CHECK_STATUS(ops->copy(d, NULL, &a, 1, &host, 0, sizeof text), TERN_OUT_OF_RANGE);
-    CHECK_OK(ops->synchronise(d));
-    ops->stream_destroy(d, streams[0]);
-    ops->stream_destroy(d, streams[1]);
-    ops->release(d, &a);
-    ops->release(d, &b);
-    ops->destroy(d);
-}
 
 /* ---- runs ---- */
 
