@@ -31,6 +31,7 @@ plant src/model/file/x.c '"model/tokenizer/y.h"' 'model/file may not include "mo
 plant src/passes/x.c '"devices/device.h"' 'passes may not include "devices/device.h"'
 plant src/devices/opencl/x.c '"devices/rows/y.h"' ''
 plant src/devices/opencl/x.c '"devices/cpu/y.h"' 'devices/opencl may not include "devices/cpu/y.h"'
+plant src/devices/mlx/x.cpp '"devices/rows/y.h"' 'devices/mlx may not include "devices/rows/y.h"'
 plant src/devices/rows/x.c '"devices/device.h"' 'devices/rows may not include "devices/device.h"'
 plant src/tensor/x.h '"graph/node.h"' 'tensor may not include "graph/node.h"'
 plant src/tensor/x.c '"y.h"' 'with its folder, as "tensor/y.h"'
