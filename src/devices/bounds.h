@@ -14,6 +14,9 @@ typedef struct tern__bound {
 /* Of a result of the step; `dtype` is the result's. */
 tern__bound tern__bound_of(const tern__step *step, tern_dtype dtype);
 
+/* Are the CPU's own bits promised of it? */
+bool tern__bound_is_exact(tern__opcode op);
+
 /* Is its column `bound` of ops.def other than `none`? For tests. */
 bool tern__bound_is_stated(tern__opcode op);
 

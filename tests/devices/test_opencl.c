@@ -7,9 +7,11 @@
 
 #include <tern/tern.h>
 
+#include "devices/bounds.h"
 #include "devices/opencl/opencl.h"
 #include "devices.h"
 #include "harness.h"
+#include "kernels/row/program.h"
 #include "runtime/context.h"
 
 #define NEEDS_OPENCL() NEEDS_DEVICE("opencl")
@@ -193,6 +195,35 @@ static void check_rounding(tern_ctx *ctx)
     }
 }
 
+/* The instructions that rowops.def says have to be rounded correctly are those that exact ops are made of and that divide or take roots
+ * here: one that divides without the flag would be run by drivers that round as they like. */
+TEST(what_is_exact_and_divides_has_the_flag)
+{
+#define TERN__ROWOP_none TERN__ROWOP_COUNT
+    static const struct {
+        tern__opcode op;
+        tern__rowop as;
+    } ops[] = {
+#define TERN_ROWMAP(op, floats, whole, i32) {TERN__OP_##op, TERN__ROWOP_##floats},
+#include "devices/rows/rowmaps.def"
+#undef TERN_ROWMAP
+    };
+    int flagged = 0;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        if (ops[i].as == TERN__ROWOP_none)
+            continue;
+        const char *text = tern__ocl_map_text(ops[i].as);
+        const bool divides = strchr(text, '/') || strstr(text, "sqrt(") || strstr(text, "quotient(") ||
+                             strstr(text, "root(") == text;
+        CHECK_EQ(tern__row_rounds(ops[i].as), divides && tern__bound_is_exact(ops[i].op));
+        flagged += tern__row_rounds(ops[i].as);
+    }
+    int all = 0;
+    for (int op = 0; op < TERN__ROWOP_COUNT; op++)
+        all += tern__row_rounds((tern__rowop)op);
+    CHECK(flagged > 0 && flagged == all);
+}
+
 /* By the driver or in f64 they have the CPU's bits; where neither can be had they are refused, and so is nothing else. */
 TEST(quotients_and_roots_are_rounded_correctly)
 {
@@ -218,6 +249,10 @@ TEST(quotients_and_roots_are_rounded_correctly)
                 CHECK(strstr(tern_last_error(),
                              "div: device 'opencl' cannot run it: its driver does not round"));
                 CHECK_STATUS(tern_eval(tern_sqrt(x)), TERN_UNSUPPORTED);
+                CHECK_STATUS(tern_eval(tern_reciprocal(x)), TERN_UNSUPPORTED);
+                CHECK_STATUS(tern_eval(tern_dequantise(
+                                 tern_from_data(ctx, TERN_I8, 1, (int64_t[]){2}, (int8_t[]){1, 3}), x)),
+                             TERN_UNSUPPORTED);
                 CHECK_OK(tern_eval(tern_softmax(x, 0)));
             }
         tern_ctx_destroy(ctx);
