@@ -9,6 +9,7 @@
 
 #include "harness.h"
 #include "measure/bench/bench_model.h"
+#include "measure/bench/bench_options.h"
 #include "measure/bench/model_test.h"
 
 /* Operations of a run, by the steps that are told, and whether they name what they do. */
@@ -285,4 +286,46 @@ TEST(tests_become_rows_of_results)
     CHECK_STATUS(tern_bench_model_add(&failed, results), TERN_INVALID_ARGUMENT);
     CHECK_EQ(tern_results_count(results), 2);
     tern_results_free(results);
+}
+
+static void see_row(void *user, const tern_result *row)
+{
+    (void)row;
+    ++*(int *)user;
+}
+
+TEST(limits_are_the_same_for_suites_and_models)
+{
+    static const int bad_threads[] = {-1, 0, TERN__BENCH_THREADS_MOST + 1};
+    static const int64_t bad_memory[] = {-1, ((int64_t)1 << 34) + 1};
+    tern_threads_cost cost;
+    uint64_t bytes = 0;
+    int seen = 0;
+    tern_bench_model_options model = tern_bench_model_options_default();
+    model.path = "there is no such file";
+    model.n_threads = 1;
+    for (int i = 0; i < 3; i++) {
+        model.threads = &bad_threads[i];
+        CHECK_STATUS(tern_bench_model(&model, note_bytes, &bytes), TERN_INVALID_ARGUMENT);
+        CHECK(strstr(tern_last_error(), "bench_model: ") && strstr(tern_last_error(), "give 1 to 64"));
+        CHECK_STATUS(
+            tern_bench_run(&(tern_bench_options){.n_threads = 1, .threads = &bad_threads[i]}, see_row, &seen),
+            TERN_INVALID_ARGUMENT);
+        CHECK(strstr(tern_last_error(), "bench: ") && strstr(tern_last_error(), "give 1 to 64"));
+        if (bad_threads[i] != 0) /* all that may be used */
+            CHECK_STATUS(tern_bench_threads(bad_threads[i], &cost), TERN_INVALID_ARGUMENT);
+    }
+    model.n_threads = 0;
+    for (int i = 0; i < 2; i++) {
+        model.memory = bad_memory[i];
+        CHECK_STATUS(tern_bench_model(&model, note_bytes, &bytes), TERN_INVALID_ARGUMENT);
+        CHECK(strstr(tern_last_error(), "give at most 17179869184") != NULL);
+        CHECK_STATUS(tern_bench_run(&(tern_bench_options){.memory = bad_memory[i]}, see_row, &seen),
+                     TERN_INVALID_ARGUMENT);
+        CHECK(strstr(tern_last_error(), "give at most 17179869184") != NULL);
+    }
+    model.memory = 0;
+    CHECK_STATUS(tern_bench_model(&model, note_bytes, &bytes), TERN_NOT_FOUND); /* the file, at last */
+    CHECK_EQ(seen, 0);
+    CHECK(tern__bench_model_timeout_s(0) == 600 && tern__bench_model_timeout_s(5) == 5);
 }

@@ -17,16 +17,17 @@
 #include "base/units.h"
 #include "measure/deadline.h"
 #include "measure/measure.h"
+#include "measure/bench/bench_options.h"
 #include "measure/bench/model_steps.h"
 #include "measure/bench/model_test.h"
 #include "measure/memory/peak_memory.h"
 #include "measure/profile/profile.h"
 
-enum { THREADS_MOST = 64, REPETITIONS = 5, REPETITIONS_MOST = 1000, TOKENS_MOST = 1 << 24 };
+enum { REPETITIONS = 5, REPETITIONS_MOST = 1000, TOKENS_MOST = 1 << 24 };
 
 /* Long enough for the clock and for the other threads to wake, short against a test. */
-static const double probe_s = 0.05, probe_operations = 1e10, timeout_usual_s = 600;
-static const int64_t probe_bytes = (int64_t)256 << 20, memory_most = (int64_t)1 << 34;
+static const double probe_s = 0.05, probe_operations = 1e10;
+static const int64_t probe_bytes = (int64_t)256 << 20;
 
 typedef struct bench {
     tern_bench_model_options o; /* settled */
@@ -89,12 +90,10 @@ static tern_status settle(const tern_bench_model_options *options, bench *b)
     tern_bench_model_options *o = &b->o;
     o->repetitions = o->repetitions ? o->repetitions : REPETITIONS;
     o->cache = o->cache ? o->cache : TERN_F16;
-    TERN__FAIL_IF(o->memory < 0 || o->memory > memory_most, TERN_INVALID_ARGUMENT,
-                  "bench_model: probes of %lld bytes; give at most %lld", (long long)o->memory,
-                  (long long)memory_most);
+    TERN_TRY(tern__bench_check_memory("bench_model", o->memory));
     o->memory = o->memory ? o->memory : probe_bytes;
     TERN__FAIL_IF(!(o->timeout_s >= 0), TERN_INVALID_ARGUMENT, "bench_model: a time-out below zero");
-    o->timeout_s = o->timeout_s > 0 ? o->timeout_s : timeout_usual_s;
+    o->timeout_s = tern__bench_model_timeout_s(o->timeout_s);
     TERN_TRY(settle_sizes("prompt", &o->n_prompt, &o->n_prompt_sizes, &o->prompt_sizes));
     TERN_TRY(settle_sizes("generated", &o->n_gen, &o->n_gen_sizes, &o->gen_sizes));
     TERN_TRY(settle_sizes("depth", &o->n_depth, &(int){0}, &(const int *){NULL}));
@@ -102,13 +101,9 @@ static tern_status settle(const tern_bench_model_options *options, bench *b)
                   "bench_model: neither a prompt nor tokens to generate are asked for");
     TERN__FAIL_IF(o->repetitions < 1 || o->repetitions > REPETITIONS_MOST, TERN_INVALID_ARGUMENT,
                   "bench_model: %d repetitions; 1 to %d can be made", o->repetitions, REPETITIONS_MOST);
-    TERN__FAIL_IF(o->n_threads < 0 || o->n_threads > THREADS_MOST || (o->n_threads > 0 && !o->threads),
-                  TERN_INVALID_ARGUMENT, "bench_model: %d numbers of threads", o->n_threads);
-    for (int i = 0; i < o->n_threads; i++)
-        TERN__FAIL_IF(o->threads[i] < 1 || o->threads[i] > THREADS_MOST, TERN_INVALID_ARGUMENT,
-                      "bench_model: %d threads; give 1 to %d", o->threads[i], THREADS_MOST);
+    TERN_TRY(tern__bench_check_threads("bench_model", o->n_threads, o->threads));
     if (o->n_threads == 0) {
-        b->all = tern__cpu()->cores_usable < THREADS_MOST ? tern__cpu()->cores_usable : THREADS_MOST;
+        b->all = tern__bench_threads_usual();
         o->threads = &b->all;
         o->n_threads = 1;
     }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "measure/bench/bench.h"
+#include "measure/bench/bench_options.h"
 #include "measure/compare/compare_progress.h"
 #include "measure/occupied.h"
 #include "measure/compare/regress.h"
@@ -284,15 +285,14 @@ tern_status tern__regress_measure_on(tern_regress_report *p, const tern__bench *
 static tern_status measure_suite_on(tern_regress_report *p, const tern_bench_options *options,
                                     const char *suite, const char *device)
 {
-    enum { THREADS_MOST = 64 };
     tern_bench_options o = *options;
     tern__bench bench = {0};
-    int threads[THREADS_MOST], n = 0;
+    int threads[TERN__BENCH_THREADS_MOST], n = 0;
     for (int i = 0; i < p->n; i++) {
         int k = 0;
         while (k < n && threads[k] != p->rows[i].base.threads)
             k++;
-        if (k == n && n < THREADS_MOST && p->rows[i].base.threads > 0)
+        if (k == n && n < TERN__BENCH_THREADS_MOST && p->rows[i].base.threads > 0)
             threads[n++] = p->rows[i].base.threads;
     }
     o.suite = suite;
@@ -340,8 +340,6 @@ static tern_status measure_suite(tern_regress_report *p, const tern_bench_option
 /* ---- models ---- */
 
 enum { MODEL_RUNS = 10 };
-
-static const double model_timeout_s = 600; /* of tern_bench_model_options */
 
 static tern_status judge_model(tern_regress_report *p, tern_regress_row *row, const tern_results *now,
                                const tern_result *measured, double allowed_s, const tern__occupancy *others,
@@ -414,8 +412,7 @@ static tern_status measure_models(tern_regress_report *p, const tern_bench_optio
         const bool stopped = o->stop && o->stop(o->stop_user);
         if (!stopped)
             status = status == TERN_OK
-                         ? judge_models(p, now, o->timeout_s > 0 ? o->timeout_s : model_timeout_s, &others,
-                                        pass == 1)
+                         ? judge_models(p, now, tern__bench_model_timeout_s(o->timeout_s), &others, pass == 1)
                          : fail_models(p, o->family, status);
         else if (pass == 1)
             status = leave_models(p, o->family);
