@@ -1,4 +1,4 @@
-/* bounds.h - by how much another device's results may differ from the CPU's, stated once: what runs are checked by
+/* bounds.h - by how much another device's results may differ from the CPU's, stated once (column `bound` of ops.def): what runs are checked by
  * (tern_ctx_options.check). */
 #ifndef TERN_DEVICES_BOUNDS_H
 #define TERN_DEVICES_BOUNDS_H
