@@ -10,7 +10,7 @@
 #include "harness.h"
 #include "measure/bench/bench_model.h"
 #include "measure/bench/bench_options.h"
-#include "measure/bench/model_test.h"
+#include "measure/results/model_test.h"
 
 /* Operations of a run, by the steps that are told, and whether they name what they do. */
 static void add_up(void *user, const tern_bench_model_row *row)

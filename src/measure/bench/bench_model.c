@@ -19,7 +19,7 @@
 #include "measure/measure.h"
 #include "measure/bench/bench_options.h"
 #include "measure/bench/model_steps.h"
-#include "measure/bench/model_test.h"
+#include "measure/results/model_test.h"
 #include "measure/memory/peak_memory.h"
 #include "measure/profile/profile.h"
 

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "measure/bench/bench_data.h"
-#include "measure/compare/bootstrap.h"
+#include "measure/bootstrap.h"
 #include "measure/timing.h"
 
 enum { MOST_DEVICES = 8, SIZES = 3, MOST_PORTS = 8 };

@@ -8,12 +8,13 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "measure/bench/bench.h"
+#include "measure/bench/bench_model.h"
 #include "measure/bench/bench_options.h"
 #include "measure/compare/compare_progress.h"
 #include "measure/occupied.h"
 #include "measure/compare/regress.h"
 #include "measure/results/results.h"
-#include "measure/results/settings.h"
+#include "measure/bench/settings.h"
 
 /* Adds what was measured. A second measurement takes the place of the first: both are of one session. */
 static tern_status keep_result(tern_regress_report *p, tern_regress_row *row, const tern_result *measured)

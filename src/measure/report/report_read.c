@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "measure/results/documents.h"
+#include "measure/documents.h"
 #include "measure/report/report.h"
 
 #if TERN_HAVE_JANSSON

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "measure/compare/bootstrap.h"
+#include "measure/bootstrap.h"
 #include "measure/stats.h"
 
 /* ---- fields ---- */
