@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "bench_decoder.h"
 #include "bench_event.h"
-#include "measure/compare/bootstrap.h"
+#include "measure/bootstrap.h"
 
 enum { WARMUPS = 12, STEPS = 2, PAIRS_FIRST = 60, PAIRS_MOST = 4000 };
 static const double narrow = 0.002, most_s = 40;

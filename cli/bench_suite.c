@@ -213,7 +213,7 @@ static void add_row(table *t, const tern_result *row)
 /* The family, and the device if it is another than usual. */
 static const char *heading_of(const tern_result *row, char *buffer, size_t room)
 {
-    const bool on_cpu = !row->device[0] || strcmp(row->device, "cpu") == 0;
+    const bool on_cpu = strcmp(row->device, "cpu") == 0;
     snprintf(buffer, room, "%s%s%s", row->family, on_cpu ? "" : " on ", on_cpu ? "" : row->device);
     return buffer;
 }

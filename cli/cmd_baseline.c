@@ -276,7 +276,7 @@ static void show_benchmark(table *t, const tern_results *r, int first)
         }
     if (n > 0)
         tern_history_read(medians, n, &h);
-    const bool on_cpu = !row.device[0] || strcmp(row.device, "cpu") == 0;
+    const bool on_cpu = strcmp(row.device, "cpu") == 0;
     char label[256];
     snprintf(label, sizeof label, "%s%s%s", row.name, on_cpu ? "" : " on ", on_cpu ? "" : row.device);
     table_add_safe(t, label);

@@ -488,9 +488,8 @@ const command cmd_bench_model = {
                "x tokens / "
                "time / read bandwidth, unavailable where those stay in the caches; the limits are measured "
                "in turns with the model. bytes_per_token is "
-               "790 MB for the "
-               "shape of BitNet 2B-4T whatever its format, else what the model's weights need; bytes_rule "
-               "says which.",
+               "what a token needs of the weights as they run: ternary ones as they are packed; bytes_rule "
+               "says so in words.",
     .options = options,
     .examples = "tern bench model -m model.gguf -p 512 -n 128 -t 1,2\n"
                 "tern bench model -m model.gguf -p 0 -n 32 -d 128 -r 3 -o json\n"

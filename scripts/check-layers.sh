@@ -5,7 +5,7 @@ set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
 
 for folder in src cli examples include/tern; do
-    [ ! -d "$folder" ] || find "$folder" -name '*.[ch]' -o -name '*.def' -o -name '*.inc'
+    [ ! -d "$folder" ] || find "$folder" -name '*.[ch]' -o -name '*.cpp' -o -name '*.def' -o -name '*.inc'
 done | LC_ALL=C sort |
 awk '
 function complain(message) { printf "%s:%d: %s\n", file, line, message; bad = 1 }

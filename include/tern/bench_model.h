@@ -84,10 +84,11 @@ typedef struct tern_bench_model_row {
     /* Prompts of ternary models: int8 operations per second of the best dot products of vectors in the same rounds, and the share
      * of those. Where there are tiles (AMX), which the limit above is of, the share may be more than 1. 0: not measured. */
     double dot_rate, dot_share;
-    uint64_t bytes_per_token; /* of weights, by which the share of the read bandwidth is reckoned, ... */
-    const char *bytes_rule;   /* ... and what they are */
-    double first_token_s;     /* from the prompt to the first token chosen; NaN where there is no prompt */
-    double ready_s;           /* from opening the file to the first token of another prompt, of one token */
+    /* of weights, as they run: ternary ones as they are packed. By these the share of the read bandwidth is reckoned, ... */
+    uint64_t bytes_per_token;
+    const char *bytes_rule; /* ... and what they are */
+    double first_token_s;   /* from the prompt to the first token chosen; NaN where there is no prompt */
+    double ready_s;         /* from opening the file to the first token of another prompt, of one token */
     /* of the process, after all kinds of runs and before limits are measured; 0: unknown */
     uint64_t peak_memory;
     int n_steps; /* 0 unless asked for; the slowest first */
@@ -105,9 +106,8 @@ extern "C" {
 TERN_API tern_bench_model_options tern_bench_model_options_default(void);
 
 /* Loads the model for each number of threads, then runs each test once to warm up and `repetitions` times in turns with its
- * limit. Tokens are arbitrary; a prompt ends with the likeliest token chosen. Bytes for each token of a model that has the shape
- * of BitNet 2B-4T are 790 MB whatever its format, so that smaller formats are rewarded. TERN_STATE, after all tests: none could be
- * measured. TERN_CANCELLED: opening the model took too long, or `progress` asked to stop. */
+ * limit. Tokens are arbitrary; a prompt ends with the likeliest token chosen. TERN_STATE, after all tests: none could be measured.
+ * TERN_CANCELLED: opening the model took too long, or `progress` asked to stop. */
 TERN_API tern_status tern_bench_model(const tern_bench_model_options *options, tern_bench_model_visit visit,
                                       void *user);
 

@@ -2,7 +2,8 @@
  * steps and for copies, from which size on a device is faster, and what to use for what; of a model also whether they say the same. The
  * advice is computed from the times and from nothing else.
  *
- * Threading: a comparison belongs to one thread at a time. */
+ * Ownership: a comparison is its caller's, copies what it is given and owns all that it holds; what it gives are copies, whose texts lie
+ * in the structs. Threading: a comparison belongs to one thread at a time. */
 #ifndef TERN_COMPARE_DEVICES_H
 #define TERN_COMPARE_DEVICES_H
 

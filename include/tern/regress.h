@@ -122,12 +122,11 @@ TERN_API tern_regress_options tern_regress_options_default(void);
  * that the baseline was taken with (tern_bench_note_settings) where they are not given; timeout_s (60; 600 for a test of a model) is for each row, warmups before
  * its first sample. Suites and threads are the baseline's own, and so is how samples are taken: in turns with the limit, as many runs in each,
  * in parts as long as its sessions took for a row; `options` say how many of them. budget_s and rounds of `bench` are not read. `history` (may be NULL) is
- * the baseline with the checks since. TERN_STATE: the baseline is of another machine, and any_host is false. */
+ * the baseline with the checks since. TERN_STATE: the baseline is of another machine, and any_host is false. TERN_CANCELLED: bench->stop
+ * said so, and *out is a report all the same, in which what was not measured is missing. */
 TERN_API tern_status tern_regress_run(const tern_regress_options *options, const tern_bench_options *bench,
                                       const tern_results *base, const tern_results *history,
                                       tern_regress_report **out);
-
-/* TERN_CANCELLED of tern_regress_run: bench->stop said so, and *out is a report all the same, in which what was not measured is missing. */
 
 /* The same with results that were measured before: one look at the samples there are, of all their sessions. What sessions of
  * either differ by is the noise floor. Nothing is measured again here, so what one session shows alone is undecided, better or worse:

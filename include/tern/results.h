@@ -26,7 +26,7 @@ typedef struct tern_result {
     const char *family, *name;
     const char *shape;  /* of the operands, "i8[1,2560] t2[6912,2560]" */
     const char *dtype;  /* of the first operand; of the cache, for models */
-    const char *device; /* "cpu" */
+    const char *device; /* "cpu"; "" counts as it in rows that are added */
     int threads;        /* 0: those of another device than the CPU */
     /* How it was done. */
     int run; /* number of the session in which it was taken: a baseline has several */

@@ -10,6 +10,9 @@
  * used. A file that is damaged, locked for long, or cannot be written is as good as none: a warning in the
  * log, never a failure.
  *
+ * Ownership: a report is its caller's (tern_tune_report_free) and owns the texts of its rows; a row that `progress` is shown is valid during
+ * the call.
+ *
  * Threading: as the context that is given. */
 #ifndef TERN_TUNE_H
 #define TERN_TUNE_H
@@ -25,7 +28,7 @@
 
 typedef struct tern_tune_report tern_tune_report;
 
-/* One way to do something, and what is known about it. Strings live as long as what they came from. */
+/* One way to do something, and what is known about it. */
 typedef struct tern_tune_row {
     const char *op; /* "fused"; "user" for tern_tune                                              */
     int n_ops;

@@ -162,17 +162,6 @@ static bool lose(tern__device *d, const char *name)
     return target_of(d)->n_rivals > 0;
 }
 
-static tern_status synchronise(tern__device *d)
-{
-    tern_status first = TERN_OK;
-    for (int i = 0; i < d->n; i++) {
-        const member *m = &d->members[i];
-        const tern_status status = m->ops->synchronise && !m->lost ? m->ops->synchronise(m->device) : TERN_OK;
-        first = first == TERN_OK ? status : first;
-    }
-    return first;
-}
-
 static bool copies_inputs(const tern__device *d, const tern__code *code)
 {
     (void)d;
@@ -222,7 +211,6 @@ const tern__device_ops tern__device_auto = {
     .run = run,
     .compile = compile,
     .forget = forget,
-    .synchronise = synchronise,
     .copies_inputs = copies_inputs,
     .stage = stage,
     .trim = trim,

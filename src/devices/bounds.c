@@ -41,6 +41,11 @@ bool tern__bound_is_stated(tern__opcode op)
     return rows[op].stated;
 }
 
+bool tern__bound_is_exact(tern__opcode op)
+{
+    return rows[op].stated && rows[op].numbers == 0;
+}
+
 /* NULL: the same bits everywhere. */
 static const bound_row *inexact(tern__opcode op)
 {

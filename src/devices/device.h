@@ -126,10 +126,9 @@ typedef struct tern__device_ops {
     /* Makes ready what the plan's partitions on this device need, before their first run. `plan` outlives the code. */
     tern_status (*compile)(tern__device *device, const tern__plan *plan, tern__code **out);
     void (*forget)(tern__device *device, tern__code *code); /* there if `compile` is; NULL is fine */
-    /* Blocks, copies, streams and events, from `allocate` to `event_destroy`: for whoever holds memory of a device. The runtime does not:
-     * `run` and `stage` copy by themselves what they need, and the streams of <tern/stream.h> are threads that copy host memory. Those
-     * who do are the benchmark of copies (bench/bench_devices.c) and the tests of each device; `auto`, which hands its choice's
-     * `run` on, has `synchronise` alone.
+    /* Blocks, copies, streams and events, from `allocate` to `event_destroy`; all of them or none. Optional: for whoever holds blocks of a
+     * device. Runs do not need them, and nothing in the library calls them: `run` and `stage` copy by themselves what they need, and the
+     * streams of <tern/stream.h> are threads that copy host memory. What is said here is tested (tests/devices/test_conformance.c).
      *
      * Memory of the device's own. `map` gives the host an address until `unmap`. */
     tern_status (*allocate)(tern__device *device, size_t bytes, tern__block *out);
@@ -144,7 +143,7 @@ typedef struct tern__device_ops {
                         const tern__block *from, size_t from_at, size_t bytes);
     /* Waits for everything that was begun. Such a failure of the device may be the first that is heard of it. */
     tern_status (*synchronise)(tern__device *device);
-    /* Streams and events; all of them or none. An event has happened when all that its stream was given before it is done; whoever waits
+    /* Streams and events. An event has happened when all that its stream was given before it is done; whoever waits
      * for one may wait longer, for what the stream was given since, too (on `mlx`). `wait` lets what comes later in the stream wait for
      * the event. Destroying a stream waits for what is in it. An event and its stream go in any order: one whose stream is gone has happened. All go before the device. */
     tern_status (*stream_create)(tern__device *device, tern__stream **out);

@@ -7,10 +7,10 @@
 #include "base/names.h"
 #include "base/status.h"
 #include "base/strbuf.h"
-#include "measure/results/documents.h"
-#include "measure/results/json_members.h"
+#include "measure/documents.h"
+#include "measure/json_members.h"
 #include "measure/metrics.h"
-#include "measure/results/results.h"
+#include "measure/csv_text.h"
 
 /* ---- what tells operations apart ---- */
 

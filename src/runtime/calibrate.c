@@ -122,11 +122,10 @@ static uint64_t apart(uint64_t all, uint64_t one, uint64_t steps)
 static tern_status race(calibrator *by, contestant c[2], outcome *out)
 {
     uint64_t alone[TERN__RACE_RUNS], whole[TERN__RACE_RUNS], began = tern__now_ns();
-    const int most = by->options->runs > 0 ? by->options->runs : 7;
-    const uint64_t budget = by->options->budget_ns ? by->options->budget_ns : 250 * 1000000ull;
-    for (int r = -2; r < most && r < TERN__RACE_RUNS; r++) {
+    const tern_tune_options o = tern__race_options(by->options);
+    for (int r = -2; r < o.runs; r++) {
         uint64_t one, all;
-        if (r >= 3 && tern__now_ns() - began > budget)
+        if (r >= 3 && tern__now_ns() - began > o.budget_ns)
             break;
         TERN_TRY(run_once(&c[0], &one));
         TERN_TRY(run_once(&c[1], &all));

@@ -9,6 +9,16 @@ tern_tune_options tern_tune_options_default(void)
     return (tern_tune_options){.runs = 7, .budget_ns = 250 * 1000000ull};
 }
 
+tern_tune_options tern__race_options(const tern_tune_options *asked)
+{
+    const tern_tune_options usual = tern_tune_options_default();
+    tern_tune_options o = *asked;
+    o.runs = o.runs > 0 ? o.runs : usual.runs;
+    o.runs = o.runs < TERN__RACE_RUNS ? o.runs : TERN__RACE_RUNS;
+    o.budget_ns = o.budget_ns ? o.budget_ns : usual.budget_ns;
+    return o;
+}
+
 uint64_t tern__median(uint64_t *samples, int n)
 {
     for (int i = 1; i < n; i++)
@@ -43,16 +53,15 @@ static bool is_hopeless(const tern__racer *racer, uint64_t best)
 void tern__race(int n, tern__racer *racers, tern_tune_run run, void *user, const tern_tune_options *options,
                 uint64_t *runs)
 {
-    int rounds = options->runs > 0 ? options->runs : 7;
-    uint64_t budget = options->budget_ns ? options->budget_ns : 250 * 1000000ull, best = UINT64_MAX;
-    rounds = rounds > TERN__RACE_RUNS ? TERN__RACE_RUNS : rounds;
+    const tern_tune_options o = tern__race_options(options);
+    uint64_t best = UINT64_MAX;
     memset(racers, 0, (size_t)n * sizeof *racers);
     for (int i = 0; i < n; i++)
         run_once(&racers[i], i, run, user); /* warms up */
-    for (int round = 0; round < rounds; round++)
+    for (int round = 0; round < o.runs; round++)
         for (int i = 0; i < n; i++) {
             tern__racer *r = &racers[i];
-            if (r->status != TERN_OK || is_hopeless(r, best) || (r->n >= 2 && r->spent_ns > budget))
+            if (r->status != TERN_OK || is_hopeless(r, best) || (r->n >= 2 && r->spent_ns > o.budget_ns))
                 continue;
             uint64_t ns = run_once(r, i, run, user);
             ++*runs;

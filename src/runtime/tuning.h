@@ -99,6 +99,9 @@ void tern__tune_report_count(tern_tune_report *report, uint64_t runs);
 
 enum { TERN__RACE_RUNS = 101 };
 
+/* What was not asked for is the default; more runs than TERN__RACE_RUNS are not made. Only `runs` and `budget_ns` are settled. */
+tern_tune_options tern__race_options(const tern_tune_options *asked);
+
 /* One contestant. */
 typedef struct tern__racer {
     uint64_t samples[TERN__RACE_RUNS];

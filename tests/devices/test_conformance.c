@@ -1,5 +1,5 @@
 /* test_conformance.c - every op of ops.def, and fused regions, on every device of devices.def against the CPU's reference kernels, op
- * by op and unfused. Written once: a new device is tested by its row, a new op fails here until a graph below has it.
+ * by op and unfused; and blocks and streams of every device that has them. Written once: a new device is tested by its row, a new op fails here until a graph below has it.
  *
  * Each graph runs on the device alone if it can, and with the CPU's help if not; both must agree with the reference within the bound of
  * its row (relative to numbers above 1, else absolute). Integers, bools and bounds of 0 mean equal. */
@@ -609,15 +609,21 @@ static bool may_need_help(const char *device, const char *precision, const confo
     return true;
 }
 
+#define SKIP_MISSING(ops, info)                                                            \
+    do {                                                                                   \
+        (ops)->describe((tern__isa_cap){.level = TERN__ISA_BASELINE}, info);               \
+        if ((info)->unavailable) {                                                         \
+            char reason[600];                                                              \
+            snprintf(reason, sizeof reason, "device '%s' is unavailable: %s", (ops)->name, \
+                     (info)->unavailable);                                                 \
+            SKIP(reason);                                                                  \
+        }                                                                                  \
+    } while (0)
+
 static void check_device(const tern__device_ops *ops)
 {
     tern_device_info info;
-    ops->describe((tern__isa_cap){.level = TERN__ISA_BASELINE}, &info);
-    if (info.unavailable) {
-        char reason[600];
-        snprintf(reason, sizeof reason, "device '%s' is unavailable: %s", ops->name, info.unavailable);
-        SKIP(reason);
-    }
+    SKIP_MISSING(ops, &info);
     int alone = 0, n = 0;
     char helped[1024] = "";
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -638,12 +644,96 @@ static void check_device(const tern__device_ops *ops)
     CHECK(alone > 0);
 }
 
+/* ---- blocks and streams ---- */
+
+/* Each waits for what the other was given before: so both blocks hold what was written last. */
+static void check_streams(const tern__device_ops *ops, tern__device *d, tern__block *a, tern__block *b)
+{
+    char piece[] = "FROM", back[sizeof "from the host"] = "";
+    tern__block some = {.bytes = sizeof piece, .host = piece}, again = {.bytes = sizeof back, .host = back};
+    tern__stream *streams[2];
+    tern__event *event;
+    CHECK_OK(ops->stream_create(d, &streams[0]));
+    CHECK_OK(ops->stream_create(d, &streams[1]));
+    CHECK_OK(ops->copy(d, streams[0], b, 0, a, 0, sizeof back));
+    CHECK_OK(ops->copy(d, streams[0], b, 0, &some, 0, 4));
+    CHECK_OK(ops->record(d, streams[0], &event));
+    CHECK_OK(ops->wait(d, streams[1], event)); /* the other stream reads what this one wrote */
+    CHECK_OK(ops->copy(d, streams[1], &again, 0, b, 0, sizeof back));
+    ops->event_destroy(d, event);
+    CHECK_OK(ops->record(d, streams[1], &event));
+    CHECK_OK(ops->synchronise_event(d, event));
+    ops->event_destroy(d, event);
+    CHECK_STR(back, "FROM the host");
+    CHECK_OK(ops->record(d, streams[0], &event));
+    ops->stream_destroy(d, streams[0]); /* before its event, which has happened */
+    CHECK_OK(ops->stream_create(d, &streams[0]));
+    CHECK_OK(ops->wait(d, streams[0], event));
+    CHECK_OK(ops->synchronise_event(d, event));
+    ops->event_destroy(d, event);
+    ops->stream_destroy(d, streams[0]);
+    ops->stream_destroy(d, streams[1]);
+}
+
+/* What whoever holds blocks of a device may rely on. */
+static void check_blocks(const tern__device_ops *ops)
+{
+    tern_device_info info;
+    SKIP_MISSING(ops, &info);
+    const bool has[] = {ops->allocate,
+                        ops->release,
+                        ops->map,
+                        ops->unmap,
+                        ops->copy,
+                        ops->synchronise,
+                        ops->stream_create,
+                        ops->stream_destroy,
+                        ops->record,
+                        ops->wait,
+                        ops->synchronise_event,
+                        ops->event_destroy};
+    for (size_t i = 0; i < sizeof has / sizeof *has; i++)
+        CHECK_EQ(has[i], ops->allocate != NULL); /* all or none */
+    if (!ops->allocate)
+        SKIP("it has no blocks of its own");
+    const tern__device_options options = {.threads = 1, .isa_cap = {.level = TERN__ISA_BASELINE}};
+    char text[] = "from the host", back[sizeof text] = "";
+    tern__block host = {.bytes = sizeof text, .host = text}, again = {.bytes = sizeof back, .host = back},
+                a = {0}, b = {0};
+    tern__device *d = NULL;
+    void *mapped = NULL;
+    CHECK_OK(ops->create(&options, &d));
+    CHECK_OK(ops->allocate(d, sizeof text, &a));
+    CHECK_OK(ops->allocate(d, sizeof text, &b));
+    CHECK_OK(ops->copy(d, NULL, &a, 0, &host, 0, sizeof text));
+    check_streams(ops, d, &a, &b);
+    CHECK_OK(ops->map(d, &b, TERN__ACCESS_READ | TERN__ACCESS_WRITE, &mapped));
+    CHECK_STR((const char *)mapped, "FROM the host");
+    ((char *)mapped)[0] = 'f';
+    CHECK_OK(ops->unmap(d, &b, mapped));
+    CHECK_OK(ops->copy(d, NULL, &again, 0, &b, 0, sizeof back));
+    CHECK_STR(back, "fROM the host");
+    CHECK_OK(ops->copy(d, NULL, &again, 1, &a, 0, 4)); /* places of both sides */
+    CHECK_STR(back, "ffromthe host");
+    CHECK_STATUS(ops->copy(d, NULL, &a, 1, &host, 0, sizeof text), TERN_OUT_OF_RANGE);
+    CHECK_OK(ops->synchronise(d));
+    ops->release(d, &a);
+    ops->release(d, &b);
+    ops->destroy(d);
+}
+
 #define TERN_DEVICE(name)                         \
     TEST(conforms_##name)                         \
     {                                             \
         const tern__device_ops *ops = NULL;       \
         CHECK_OK(tern__device_find(#name, &ops)); \
         check_device(ops);                        \
+    }                                             \
+    TEST(blocks_and_streams_##name)               \
+    {                                             \
+        const tern__device_ops *ops = NULL;       \
+        CHECK_OK(tern__device_find(#name, &ops)); \
+        check_blocks(ops);                        \
     }
 #define TERN_PLUGIN TERN_DEVICE
 #include "devices/devices.def"

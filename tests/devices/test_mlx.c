@@ -498,51 +498,6 @@ TEST(steps_are_traced)
     tern_ctx_destroy(mlx);
 }
 
-TEST(blocks_are_copied_and_mapped_on_streams)
-{
-    NEED_MLX(mlx)
-    const tern__device_ops *ops = mlx->device_ops;
-    tern__device *d = mlx->device;
-    char text[] = "from the host", back[sizeof text] = "", piece[] = "FROM";
-    tern__block host = {.bytes = sizeof text, .host = text}, again = {.bytes = sizeof back, .host = back},
-                some = {.bytes = sizeof piece, .host = piece}, a = {0}, b = {0};
-    CHECK_OK(ops->allocate(d, sizeof text, &a));
-    CHECK_OK(ops->allocate(d, sizeof text, &b));
-    CHECK_OK(ops->copy(d, NULL, &a, 0, &host, 0, sizeof text));
-    tern__stream *streams[2];
-    tern__event *event;
-    CHECK_OK(ops->stream_create(d, &streams[0]));
-    CHECK_OK(ops->stream_create(d, &streams[1]));
-    CHECK_OK(ops->copy(d, streams[0], &b, 0, &a, 0, sizeof text));
-    CHECK_OK(ops->copy(d, streams[0], &b, 0, &some, 0, 4));
-    CHECK_OK(ops->record(d, streams[0], &event));
-    CHECK_OK(ops->wait(d, streams[1], event)); /* the other stream reads what this one wrote */
-    CHECK_OK(ops->copy(d, streams[1], &again, 0, &b, 0, sizeof text));
-    CHECK_OK(ops->synchronise_event(d, event));
-    ops->event_destroy(d, event);
-    CHECK_OK(ops->record(d, streams[0], &event));
-    ops->stream_destroy(d, streams[0]); /* before its event */
-    CHECK_OK(ops->stream_create(d, &streams[0]));
-    CHECK_OK(ops->wait(d, streams[0], event));
-    CHECK_OK(ops->synchronise_event(d, event));
-    ops->event_destroy(d, event);
-    CHECK_STR(back, "FROM the host");
-    void *mapped = NULL;
-    CHECK_OK(ops->map(d, &b, TERN__ACCESS_READ | TERN__ACCESS_WRITE, &mapped));
-    CHECK_STR((const char *)mapped, "FROM the host");
-    ((char *)mapped)[0] = 'f';
-    CHECK_OK(ops->unmap(d, &b, mapped));
-    CHECK_OK(ops->copy(d, NULL, &again, 1, &b, 0, 4));
-    CHECK_STR(back, "FfROMthe host");
-    CHECK_STATUS(ops->copy(d, NULL, &a, 1, &host, 0, sizeof text), TERN_OUT_OF_RANGE);
-    CHECK_OK(ops->synchronise(d));
-    ops->stream_destroy(d, streams[0]);
-    ops->stream_destroy(d, streams[1]);
-    ops->release(d, &a);
-    ops->release(d, &b);
-    tern_ctx_destroy(mlx);
-}
-
 /* Absent or not, it has a row that says what it is or why it is not. */
 TEST(the_catalog_tells_its_version_or_what_is_missing)
 {

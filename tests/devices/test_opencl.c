@@ -1,5 +1,5 @@
 /* test_opencl.c - what conformance does not see of the OpenCL device, beside its kernels on disk (test_opencl_kernels.c) and its memory
- * (test_opencl_memory.c): blocks and streams, large results, pressure, what drivers say of themselves, bad data. */
+ * (test_opencl_memory.c): large results, pressure, what drivers say of themselves, bad data. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,56 +7,16 @@
 
 #include <tern/tern.h>
 
+#include "devices/bounds.h"
 #include "devices/opencl/opencl.h"
 #include "devices.h"
 #include "harness.h"
+#include "kernels/row/program.h"
 #include "runtime/context.h"
 
 #define NEEDS_OPENCL() NEEDS_DEVICE("opencl")
 
 #if TERN_HAVE_OPENCL
-
-/* ---- blocks and streams ---- */
-
-TEST(blocks_are_copied_and_mapped)
-{
-    NEEDS_OPENCL();
-    const tern__device_ops *ops = NULL;
-    CHECK_OK(tern__device_find("opencl", &ops));
-    tern__device *d = NULL;
-    const tern__device_options options = {.threads = 1, .isa_cap = {.level = TERN__ISA_BASELINE}};
-    CHECK_OK(ops->create(&options, &d));
-    char text[] = "from the host", back[sizeof text] = "";
-    tern__block host = {.bytes = sizeof text, .host = text}, again = {.bytes = sizeof back, .host = back}, a,
-                b;
-    CHECK_OK(ops->allocate(d, sizeof text, &a));
-    CHECK_OK(ops->allocate(d, sizeof text, &b));
-    CHECK_OK(ops->copy(d, NULL, &a, 0, &host, 0, sizeof text));
-    tern__stream *streams[2];
-    tern__event *event;
-    CHECK_OK(ops->stream_create(d, &streams[0]));
-    CHECK_OK(ops->stream_create(d, &streams[1]));
-    CHECK_OK(ops->copy(d, streams[0], &b, 0, &a, 0, sizeof text));
-    CHECK_OK(ops->record(d, streams[0], &event));
-    CHECK_OK(ops->wait(d, streams[1], event)); /* the other stream reads what this one wrote */
-    CHECK_OK(ops->copy(d, streams[1], &again, 0, &b, 0, sizeof text));
-    ops->event_destroy(d, event);
-    CHECK_OK(ops->record(d, streams[1], &event));
-    CHECK_OK(ops->synchronise_event(d, event));
-    ops->event_destroy(d, event);
-    CHECK_STR(back, "from the host");
-    void *mapped = NULL;
-    CHECK_OK(ops->map(d, &b, TERN__ACCESS_READ, &mapped));
-    CHECK_STR((const char *)mapped, "from the host");
-    CHECK_OK(ops->unmap(d, &b, mapped));
-    CHECK_STATUS(ops->copy(d, NULL, &a, 1, &host, 0, sizeof text), TERN_OUT_OF_RANGE);
-    CHECK_OK(ops->synchronise(d));
-    ops->stream_destroy(d, streams[0]);
-    ops->stream_destroy(d, streams[1]);
-    ops->release(d, &a);
-    ops->release(d, &b);
-    ops->destroy(d);
-}
 
 /* ---- runs ---- */
 
@@ -351,6 +311,35 @@ static void check_rounding(tern_ctx *ctx)
     }
 }
 
+/* The instructions that rowops.def says have to be rounded correctly are those that exact ops are made of and that divide or take roots
+ * here: one that divides without the flag would be run by drivers that round as they like. */
+TEST(what_is_exact_and_divides_has_the_flag)
+{
+#define TERN__ROWOP_none TERN__ROWOP_COUNT
+    static const struct {
+        tern__opcode op;
+        tern__rowop as;
+    } ops[] = {
+#define TERN_ROWMAP(op, floats, whole, i32) {TERN__OP_##op, TERN__ROWOP_##floats},
+#include "devices/rows/rowmaps.def"
+#undef TERN_ROWMAP
+    };
+    int flagged = 0;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        if (ops[i].as == TERN__ROWOP_none)
+            continue;
+        const char *text = tern__ocl_map_text(ops[i].as);
+        const bool divides = strchr(text, '/') || strstr(text, "sqrt(") || strstr(text, "quotient(") ||
+                             strstr(text, "root(") == text;
+        CHECK_EQ(tern__row_rounds(ops[i].as), divides && tern__bound_is_exact(ops[i].op));
+        flagged += tern__row_rounds(ops[i].as);
+    }
+    int all = 0;
+    for (int op = 0; op < TERN__ROWOP_COUNT; op++)
+        all += tern__row_rounds((tern__rowop)op);
+    CHECK(flagged > 0 && flagged == all);
+}
+
 /* By the driver or in f64 they have the CPU's bits; where neither can be had they are refused, and so is nothing else. */
 TEST(quotients_and_roots_are_rounded_correctly)
 {
@@ -376,6 +365,10 @@ TEST(quotients_and_roots_are_rounded_correctly)
                 CHECK(strstr(tern_last_error(),
                              "div: device 'opencl' cannot run it: its driver does not round"));
                 CHECK_STATUS(tern_eval(tern_sqrt(x)), TERN_UNSUPPORTED);
+                CHECK_STATUS(tern_eval(tern_reciprocal(x)), TERN_UNSUPPORTED);
+                CHECK_STATUS(tern_eval(tern_dequantise(
+                                 tern_from_data(ctx, TERN_I8, 1, (int64_t[]){2}, (int8_t[]){1, 3}), x)),
+                             TERN_UNSUPPORTED);
                 CHECK_OK(tern_eval(tern_softmax(x, 0)));
             }
         tern_ctx_destroy(ctx);

@@ -4,11 +4,13 @@
 #include <time.h>
 
 #include <tern/bench_model.h>
+#include <tern/catalog.h>
 #include <tern/model_convert.h>
 
 #include "harness.h"
 #include "measure/bench/bench_model.h"
-#include "measure/bench/model_test.h"
+#include "measure/bench/bench_options.h"
+#include "measure/results/model_test.h"
 
 /* Operations of a run, by the steps that are told, and whether they name what they do. */
 static void add_up(void *user, const tern_bench_model_row *row)
@@ -177,36 +179,69 @@ TEST(names_of_tests)
         CHECK(!tern__model_test_parse(bad[i], &back));
 }
 
-/* Of BitNet 2B-4T a token is 790 MB, whatever the file has; of all others what it needs. */
+/* What runs, of whatever model: also of one with the shape of BitNet 2B-4T. */
 TEST(bytes_of_a_token)
 {
-    const tern_model_info whole = {.ternary = true,
-                                   .layers = 30,
-                                   .heads = 20,
-                                   .kv_heads = 5,
-                                   .width = 2560,
-                                   .feed_forward = 6912,
-                                   .vocabulary = 128256,
-                                   .token_bytes = 12345};
-    tern_model_info others[7];
+    tern_model_info m = {.ternary = true,
+                         .layers = 30,
+                         .heads = 20,
+                         .kv_heads = 5,
+                         .width = 2560,
+                         .feed_forward = 6912,
+                         .vocabulary = 128256,
+                         .ternary_weights = 4000,
+                         .token_bytes = 12345};
     tern_bench_model_row row = {0};
-    tern__bench_model_bytes(&whole, &row);
-    CHECK_EQ(row.bytes_per_token, 790000000);
-    CHECK(strstr(row.bytes_rule, "BitNet 2B-4T") != NULL);
-    for (int i = 0; i < 7; i++)
-        others[i] = whole;
-    others[0].ternary = false;
-    others[1].layers = 29;
-    others[2].heads = 10;
-    others[3].kv_heads = 10;
-    others[4].width = 2048;
-    others[5].feed_forward = 6914;
-    others[6].vocabulary = 128255;
-    for (int i = 0; i < 7; i++) {
-        tern__bench_model_bytes(&others[i], &row);
-        CHECK_EQ(row.bytes_per_token, 12345);
-        CHECK(strstr(row.bytes_rule, "all that one token needs") != NULL);
-    }
+    tern__bench_model_bytes(&m, 800, &row);
+    CHECK_EQ(row.bytes_per_token, 12345 - 1000 + 800);
+    CHECK(strstr(row.bytes_rule, "ternary weights as they are packed") != NULL);
+    tern__bench_model_bytes(&m, 0, &row);
+    CHECK_EQ(row.bytes_per_token, 12345);
+    m.ternary = false;
+    m.ternary_weights = 0;
+    tern__bench_model_bytes(&m, 0, &row);
+    CHECK_EQ(row.bytes_per_token, 12345);
+    CHECK(strstr(row.bytes_rule, "ternary") == NULL);
+}
+
+static void note_bytes(void *user, const tern_bench_model_row *row)
+{
+    *(uint64_t *)user = row->bytes_per_token;
+}
+
+/* Ternary weights are counted as this machine's kernels have them packed. */
+TEST(bytes_of_a_token_are_those_that_run)
+{
+    enum { TILE_ROWS = 80 };
+    char path[4096];
+    tern_model_shape shape;
+    tern_device_info device;
+    tern_model_info info;
+    tern_ctx *ctx;
+    tern_model *model;
+    uint64_t bytes = 0;
+    tern_bench_model_options o = tern_bench_model_options_default();
+    CHECK(harness_path(path, sizeof path, "bytes.gguf"));
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    CHECK_OK(tern_model_synth(path, &shape, NULL));
+    CHECK_OK(tern_ctx_create(NULL, &ctx));
+    CHECK_OK(tern_model_load(ctx, path, NULL, &model));
+    tern_model_get_info(model, &info);
+    tern_model_free(model);
+    tern_ctx_destroy(ctx);
+    o.path = path;
+    o.repetitions = 1;
+    o.memory = 1 << 16;
+    o.n_prompt = 0;
+    o.n_gen = 1;
+    CHECK_OK(tern_bench_model(&o, note_bytes, &bytes));
+    CHECK_OK(tern_catalog_device(0, &device));
+    const double others = (double)(info.token_bytes - info.ternary_weights / 4),
+                 least = others + (double)info.ternary_weights * device.ternary_bits / 8;
+    /* Tiles have whole rows: the narrowest weight has those of the model's keys. */
+    const double rows = (double)(shape.width / shape.heads * shape.kv_heads);
+    CHECK(rows > 0 && (double)bytes >= least &&
+          (double)bytes <= others + (least - others) * (rows + TILE_ROWS) / rows);
 }
 
 TEST(tests_become_rows_of_results)
@@ -251,4 +286,46 @@ TEST(tests_become_rows_of_results)
     CHECK_STATUS(tern_bench_model_add(&failed, results), TERN_INVALID_ARGUMENT);
     CHECK_EQ(tern_results_count(results), 2);
     tern_results_free(results);
+}
+
+static void see_row(void *user, const tern_result *row)
+{
+    (void)row;
+    ++*(int *)user;
+}
+
+TEST(limits_are_the_same_for_suites_and_models)
+{
+    static const int bad_threads[] = {-1, 0, TERN__BENCH_THREADS_MOST + 1};
+    static const int64_t bad_memory[] = {-1, ((int64_t)1 << 34) + 1};
+    tern_threads_cost cost;
+    uint64_t bytes = 0;
+    int seen = 0;
+    tern_bench_model_options model = tern_bench_model_options_default();
+    model.path = "there is no such file";
+    model.n_threads = 1;
+    for (int i = 0; i < 3; i++) {
+        model.threads = &bad_threads[i];
+        CHECK_STATUS(tern_bench_model(&model, note_bytes, &bytes), TERN_INVALID_ARGUMENT);
+        CHECK(strstr(tern_last_error(), "bench_model: ") && strstr(tern_last_error(), "give 1 to 64"));
+        CHECK_STATUS(
+            tern_bench_run(&(tern_bench_options){.n_threads = 1, .threads = &bad_threads[i]}, see_row, &seen),
+            TERN_INVALID_ARGUMENT);
+        CHECK(strstr(tern_last_error(), "bench: ") && strstr(tern_last_error(), "give 1 to 64"));
+        if (bad_threads[i] != 0) /* all that may be used */
+            CHECK_STATUS(tern_bench_threads(bad_threads[i], &cost), TERN_INVALID_ARGUMENT);
+    }
+    model.n_threads = 0;
+    for (int i = 0; i < 2; i++) {
+        model.memory = bad_memory[i];
+        CHECK_STATUS(tern_bench_model(&model, note_bytes, &bytes), TERN_INVALID_ARGUMENT);
+        CHECK(strstr(tern_last_error(), "give at most 17179869184") != NULL);
+        CHECK_STATUS(tern_bench_run(&(tern_bench_options){.memory = bad_memory[i]}, see_row, &seen),
+                     TERN_INVALID_ARGUMENT);
+        CHECK(strstr(tern_last_error(), "give at most 17179869184") != NULL);
+    }
+    model.memory = 0;
+    CHECK_STATUS(tern_bench_model(&model, note_bytes, &bytes), TERN_NOT_FOUND); /* the file, at last */
+    CHECK_EQ(seen, 0);
+    CHECK(tern__bench_model_timeout_s(0) == 600 && tern__bench_model_timeout_s(5) == 5);
 }

@@ -400,6 +400,81 @@ TEST(a_failure_with_a_model_is_a_row)
     CHECK_STATUS(tern_devices_compare(&o, &c), TERN_NOT_FOUND); /* which is no device's failure */
 }
 
+/* Of the allocations that have the size of a list of times, the one that fails. */
+enum { SCARCE_ROUNDS = 29 };
+typedef struct scarcity {
+    int countdown;
+    bool fired;
+} scarcity;
+
+static bool withhold(void *user, size_t size)
+{
+    scarcity *s = user;
+    if (size != SCARCE_ROUNDS * sizeof(double) || --s->countdown != 0)
+        return true;
+    s->fired = true;
+    return false;
+}
+
+/* It ends the comparison: it is no reason why a device has no time, and no time either. */
+TEST(no_memory_for_the_times_of_a_model_is_no_reason)
+{
+    char path[4096];
+    tern_model_shape shape;
+    const char *const devices[] = {"cpu"};
+    const tern_device_compare_options o = {
+        .n_devices = 1, .devices = devices, .threads = 1, .rounds = SCARCE_ROUNDS, .model = path};
+    tern_alloc_stats before, after;
+    int refused = 0, ended = 0;
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    harness_path(path, sizeof path, "scarce.gguf");
+    CHECK_OK(tern_model_synth(path, &shape, NULL));
+    tern_alloc_get_stats(&before);
+    for (bool fired = true; fired;) {
+        tern_device_comparison *c = NULL;
+        tern_device_time row;
+        scarcity s = {.countdown = refused + 1};
+        tern_alloc_set_gate(withhold, &s);
+        const tern_status status = tern_devices_compare(&o, &c);
+        tern_alloc_set_gate(NULL, NULL);
+        fired = s.fired;
+        refused += fired;
+        ended += status != TERN_OK;
+        if (status != TERN_OK)
+            CHECK(fired && status == TERN_OUT_OF_MEMORY);
+        for (int i = 0; status == TERN_OK && i < 2; i++) { /* what it can do without is not missed */
+            CHECK_OK(tern_device_comparison_time(c, i, &row));
+            CHECK_STR(row.device, "cpu"); /* which no second attempt had to help */
+            CHECK(row.samples == SCARCE_ROUNDS && row.median_us > 0 && row.low_us > 0 && !row.error[0]);
+        }
+        tern_device_comparison_free(c);
+        tern_alloc_get_stats(&after);
+        CHECK_EQ(after.live_bytes, before.live_bytes);
+    }
+    CHECK(ended >= 6); /* of both tests: their seconds, those of the processor, and both sorted */
+}
+
+/* What was not measured often enough for an interval has none. */
+TEST(one_run_of_a_model_has_no_interval)
+{
+    char path[4096];
+    tern_model_shape shape;
+    const char *const devices[] = {"cpu"};
+    const tern_device_compare_options o = {
+        .n_devices = 1, .devices = devices, .threads = 1, .rounds = 1, .model = path};
+    tern_device_comparison *c = NULL;
+    tern_device_time row;
+    CHECK_OK(tern_model_shape_find("tiny", &shape));
+    harness_path(path, sizeof path, "once.gguf");
+    CHECK_OK(tern_model_synth(path, &shape, NULL));
+    CHECK_OK(tern_devices_compare(&o, &c));
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(tern_device_comparison_time(c, i, &row));
+        CHECK(row.samples == 1 && row.median_us > 0 && isnan(row.low_us) && isnan(row.high_us));
+    }
+    tern_device_comparison_free(c);
+}
+
 /* All of the cases compute what the reference does, with data that are not zeros: none of the CPU's rows has an error. */
 TEST(every_case_is_right_on_the_cpu)
 {

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "harness.h"
-#include "measure/compare/bootstrap.h"
+#include "measure/bootstrap.h"
 #include "measure/compare/rank_tests.h"
 #include "measure/stats.h"
 

@@ -53,6 +53,37 @@ TEST(benchmarks_are_measured_again)
     tern_regress_free(report);
 }
 
+/* Results that name no device are the CPU's: its cells are theirs. */
+TEST(rows_without_a_device_are_measured_again)
+{
+    static const char *const none[] = {"", NULL};
+    const int one[] = {1};
+    const tern_bench_options o = {
+        .family = "rows", .n_threads = 1, .threads = one, .budget_s = 5e-3, .memory = 1 << 16};
+    tern_results *measured, *base;
+    tern_regress_report *report;
+    tern_regress_row row;
+    CHECK_OK(tern_results_create(&measured));
+    tern_status status = tern_bench_run(&o, collect, measured);
+    CHECK(status == TERN_OK || status == TERN_STATE);
+    CHECK(measured->n > 3);
+    CHECK_OK(tern_results_create(&base));
+    CHECK_OK(tern_results_note_conditions(base));
+    for (int i = 0; i < measured->n; i++) {
+        tern_result old = measured->rows[i];
+        old.device = none[i % 2];
+        CHECK_OK(tern_results_add(base, &old));
+        CHECK(tern_result_same(&base->rows[i], &measured->rows[i]));
+    }
+    CHECK_OK(tern_regress_run(&(tern_regress_options){.budget_s = 0.02}, &o, base, NULL, &report));
+    CHECK_EQ(tern_regress_rows(report), measured->n);
+    for (int i = 0; tern_regress_at(report, i, &row) == TERN_OK; i++)
+        CHECK(row.state != TERN_REGRESS_MISSING && row.now.rounds > 0);
+    tern_regress_free(report);
+    tern_results_free(base);
+    tern_results_free(measured);
+}
+
 /* ---- planted cells ---- */
 
 /* What is wrong with the suite's one cell. */
@@ -160,7 +191,6 @@ static void measure_planted(tern_status ready, double run_s, double timeout_s, p
     for (int run = 0; run < 5; run++)
         add_session(&m, base, run, "a", plan.moods > 0 && run % 2 ? 100 * plan.moods : 100);
     for (int i = 0; i < 5; i++) {
-        base->rows[i].device = "cpu";
         base->rows[i].limit_share = plan.share > 0 ? plan.share : NAN;
     }
     CHECK_OK(tern__bench_open(&(tern_bench_options){.n_threads = 1, .threads = one, .timeout_s = timeout_s},

@@ -14,6 +14,7 @@
 #include "kernels/select.h"
 #include "passes/select.h"
 #include "runtime/profile.h"
+#include "runtime/tuning.h"
 #include "store/store.h"
 
 static char folder[1024], path[1100];
@@ -109,6 +110,31 @@ TEST(the_planted_best_is_found_and_failures_are_skipped)
     options.again = true;
     CHECK_OK(tern_tune(ctx, "work", "n=3", 4, names, planted, &third, &options, &best, NULL));
     CHECK_EQ(best, 0);
+    tern_ctx_destroy(ctx);
+}
+
+/* Whoever races: as many runs as are asked for, up to a limit; the default where nothing is. */
+TEST(what_is_not_asked_for_is_the_default)
+{
+    static const struct {
+        int asked, made;
+    } cases[] = {{0, 7}, {-3, 7}, {3, 3}, {100000, TERN__RACE_RUNS}};
+    tern_ctx *ctx = context("off", 1);
+    CHECK(ctx != NULL);
+    const char *names[] = {"a", "b"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        costs c = {.ns = (const uint64_t[]){900, 950}};
+        int best = -7;
+        tern_tune_report *report = NULL;
+        const tern_tune_options options = {.runs = cases[i].asked, .budget_ns = UINT64_MAX, .again = true};
+        CHECK_OK(tern_tune(ctx, "work", NULL, 2, names, planted, &c, &options, &best, &report));
+        CHECK_EQ(tern_tune_report_runs(report), 2 * cases[i].made);
+        CHECK_EQ(c.calls[0], 1 + cases[i].made); /* one warms up */
+        tern_tune_report_free(report);
+        CHECK_EQ(tern__race_options(&options).runs, cases[i].made);
+    }
+    CHECK_EQ(tern__race_options(&(tern_tune_options){0}).budget_ns, 250000000);
+    CHECK_EQ(tern__race_options(&(tern_tune_options){.budget_ns = 5}).budget_ns, 5);
     tern_ctx_destroy(ctx);
 }
 

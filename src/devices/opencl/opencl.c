@@ -33,6 +33,7 @@ const tern__device_ops tern__device_opencl = {
 #include <string.h>
 
 #include "base/alloc.h"
+#include "devices/bounds.h"
 #include "devices/rows/regions.h"
 #include "devices/opencl/products.h"
 
@@ -116,14 +117,12 @@ static void describe(tern__isa_cap cap, tern_device_info *out)
 
 /* ---- the compiler's questions ---- */
 
-/* The same bits are promised of these ops (ops.def), and they divide, or take roots. NULL: it keeps that. */
+/* The CPU's bits are promised of it, and it divides or takes roots, which this driver rounds as it likes. NULL: it can be kept. */
 static const char *why_inexact(const tern__target *target, const tern__call *call)
 {
     const tern__device *d = target->data;
-    const tern__opcode op = tern__op_code(call->op);
-    const bool divides =
-        op == TERN__OP_div || op == TERN__OP_reciprocal || op == TERN__OP_sqrt || op == TERN__OP_dequantise;
-    return divides && d->rounding == TERN__OCL_ROUNDS_NOBODY
+    return d->rounding == TERN__OCL_ROUNDS_NOBODY && tern__bound_is_exact(tern__op_code(call->op)) &&
+                   tern__rows_round(call, tern__rowop_tables(target->isa_mask))
                ? "its driver does not round quotients and roots correctly, and it has no f64 that would"
                : NULL;
 }

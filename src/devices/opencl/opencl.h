@@ -15,6 +15,7 @@
 #include "base/trace.h"
 #include "devices/device.h"
 #include "devices/opencl/api.h"
+#include "kernels/row/rowops.h"
 
 enum { TERN__OCL_MOST_NUMBERS = 320 };
 
@@ -56,6 +57,8 @@ typedef struct tern__ocl_rows {
     const struct tern__row_program *program;
 } tern__ocl_rows;
 
+/* An instruction in OpenCL C; NULL unless it is a MAP. */
+const char *tern__ocl_map_text(tern__rowop op);
 void tern__ocl_write_rows(tern__ocl_draft *d, const tern__step *step, const tern__ocl_operand *operands);
 
 /* A rectangle of a product's result, where it is: in `sums[r][l]` for r below `rows` and l below the variable `columns`, elements

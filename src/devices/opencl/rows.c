@@ -87,6 +87,11 @@ static const char *const maps[TERN__ROWOP_COUNT] = {
 #undef TERN_ROWOP
 };
 
+const char *tern__ocl_map_text(tern__rowop op)
+{
+    return maps[op];
+}
+
 typedef struct writer {
     tern__ocl_draft *d;
     const tern__row_program *p;

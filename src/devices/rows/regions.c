@@ -50,6 +50,18 @@ bool tern__rows_has(const tern__call *call, const tern__rowop_table *table)
     return role >= TERN__ROW_ROLE_MAP && build_op(&b, table, call, role);
 }
 
+bool tern__rows_round(const tern__call *call, const tern__rowop_table *table)
+{
+    tern__row_builder b;
+    tern__row_role role = tern__row_role_of(call);
+    bool any = false;
+    if (role < TERN__ROW_ROLE_MAP || !build_op(&b, table, call, role))
+        return false;
+    for (int i = 0; i < b.n_instrs; i++)
+        any |= b.instrs[i].kind == TERN__ROW_MAP && tern__row_rounds((tern__rowop)b.instrs[i].op);
+    return any;
+}
+
 /* ---- a region ---- */
 
 static tern__row_id load(tern__row_builder *b, int operand, const tern__region *r, int value)

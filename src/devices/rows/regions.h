@@ -25,6 +25,9 @@ tern_status tern__rows_epilogue(const tern__region *region, const tern__rowop_ta
 /* Has the call instructions, so that it may be part of a region? */
 bool tern__rows_has(const tern__call *call, const tern__rowop_table *table);
 
+/* Does one of those instructions have to be rounded correctly (tern__row_rounds)? false: there are none. */
+bool tern__rows_round(const tern__call *call, const tern__rowop_table *table);
+
 /* ---- expand.c: what an op is made of ---- */
 
 typedef struct tern__row_context {

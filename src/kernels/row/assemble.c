@@ -94,6 +94,18 @@ static const uint8_t operand_count[TERN__ROWOP_COUNT] = {
 #undef TERN_ROWOP
 };
 
+static const bool rounded[TERN__ROWOP_COUNT] = {
+#define TERN_ROWOP(name, operands, kind)
+#define TERN_ROWOP_ROUNDED(name, operands, kind) [TERN__ROWOP_##name] = true,
+#include "kernels/row/rowops.def"
+#undef TERN_ROWOP
+};
+
+bool tern__row_rounds(tern__rowop op)
+{
+    return rounded[op];
+}
+
 int tern__row_operand_count(tern__rowop op)
 {
     return operand_count[op];

@@ -120,6 +120,8 @@ bool tern__row_is_short(const tern__row_program *p);
 /* Bytes that a run needs besides the slots. */
 size_t tern__row_frame_bytes(const tern__row_program *p);
 
+/* Is it a quotient or root (TERN_ROWOP_ROUNDED)? */
+bool tern__row_rounds(tern__rowop op);
 /* How many values an instruction reads; which. */
 int tern__row_operand_count(tern__rowop op);
 int tern__row_reads(const tern__row_instr *i, uint8_t out[3]);

@@ -13,10 +13,11 @@
 #include "base/names.h"
 #include "base/status.h"
 #include "measure/measure.h"
+#include "measure/bench/bench_options.h"
 #include "measure/memory/meter.h"
 
-enum { MEMORY_LEAST = 1 << 14, THREADS_MOST = 64, ROUNDS_USUAL = 100 };
-static const int64_t memory_usual = (int64_t)256 << 20, memory_most = (int64_t)1 << 34;
+enum { MEMORY_LEAST = 1 << 14, ROUNDS_USUAL = 100 };
+static const int64_t memory_usual = (int64_t)256 << 20;
 static const double budget_usual_s = 0.5, timeout_usual_s = 60;
 static const char cpu_name[] = "cpu";
 
@@ -201,18 +202,11 @@ static tern_status check_numbers(const tern_bench_options *o)
 {
     TERN__FAIL_IF(!(o->budget_s >= 0) || !(o->timeout_s >= 0), TERN_INVALID_ARGUMENT,
                   "bench: a time budget below zero");
-    TERN__FAIL_IF(o->memory < 0 || o->memory > memory_most, TERN_INVALID_ARGUMENT,
-                  "bench: %lld bytes of memory; give at most %lld", (long long)o->memory,
-                  (long long)memory_most);
+    TERN_TRY(tern__bench_check_memory("bench", o->memory));
     TERN__FAIL_IF(o->rounds < 0 || o->rounds > TERN__ROUNDS_MOST || o->warmups < 0, TERN_INVALID_ARGUMENT,
                   "bench: %d samples after %d runs; give at most %d", o->rounds, o->warmups,
                   TERN__ROUNDS_MOST);
-    TERN__FAIL_IF(o->n_threads < 0 || o->n_threads > THREADS_MOST || (o->n_threads > 0 && !o->threads),
-                  TERN_INVALID_ARGUMENT, "bench: %d numbers of threads", o->n_threads);
-    for (int i = 0; i < o->n_threads; i++)
-        TERN__FAIL_IF(o->threads[i] < 1 || o->threads[i] > THREADS_MOST, TERN_INVALID_ARGUMENT,
-                      "bench: %d threads; give 1 to %d", o->threads[i], THREADS_MOST);
-    return TERN_OK;
+    return tern__bench_check_threads("bench", o->n_threads, o->threads);
 }
 
 void tern__bench_settle_sampling(tern_bench_options *o)
@@ -243,7 +237,7 @@ static tern_status settle(const tern_bench_options *options, tern__bench *b)
     o->memory = o->memory == 0 ? (beyond > memory_usual ? beyond : memory_usual) : o->memory;
     o->memory = o->memory < MEMORY_LEAST ? MEMORY_LEAST : o->memory;
     if (o->n_threads == 0) {
-        const int all = tern__cpu()->cores_usable < THREADS_MOST ? tern__cpu()->cores_usable : THREADS_MOST;
+        const int all = tern__bench_threads_usual();
         b->usual_threads[0] = 1;
         b->usual_threads[1] = all;
         o->threads = b->usual_threads;

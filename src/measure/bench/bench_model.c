@@ -17,16 +17,17 @@
 #include "base/units.h"
 #include "measure/deadline.h"
 #include "measure/measure.h"
+#include "measure/bench/bench_options.h"
 #include "measure/bench/model_steps.h"
-#include "measure/bench/model_test.h"
+#include "measure/results/model_test.h"
 #include "measure/memory/peak_memory.h"
 #include "measure/profile/profile.h"
 
-enum { THREADS_MOST = 64, REPETITIONS = 5, REPETITIONS_MOST = 1000, TOKENS_MOST = 1 << 24 };
+enum { REPETITIONS = 5, REPETITIONS_MOST = 1000, TOKENS_MOST = 1 << 24 };
 
 /* Long enough for the clock and for the other threads to wake, short against a test. */
-static const double probe_s = 0.05, probe_operations = 1e10, timeout_usual_s = 600;
-static const int64_t probe_bytes = (int64_t)256 << 20, memory_most = (int64_t)1 << 34;
+static const double probe_s = 0.05, probe_operations = 1e10;
+static const int64_t probe_bytes = (int64_t)256 << 20;
 
 typedef struct bench {
     tern_bench_model_options o; /* settled */
@@ -89,12 +90,10 @@ static tern_status settle(const tern_bench_model_options *options, bench *b)
     tern_bench_model_options *o = &b->o;
     o->repetitions = o->repetitions ? o->repetitions : REPETITIONS;
     o->cache = o->cache ? o->cache : TERN_F16;
-    TERN__FAIL_IF(o->memory < 0 || o->memory > memory_most, TERN_INVALID_ARGUMENT,
-                  "bench_model: probes of %lld bytes; give at most %lld", (long long)o->memory,
-                  (long long)memory_most);
+    TERN_TRY(tern__bench_check_memory("bench_model", o->memory));
     o->memory = o->memory ? o->memory : probe_bytes;
     TERN__FAIL_IF(!(o->timeout_s >= 0), TERN_INVALID_ARGUMENT, "bench_model: a time-out below zero");
-    o->timeout_s = o->timeout_s > 0 ? o->timeout_s : timeout_usual_s;
+    o->timeout_s = tern__bench_model_timeout_s(o->timeout_s);
     TERN_TRY(settle_sizes("prompt", &o->n_prompt, &o->n_prompt_sizes, &o->prompt_sizes));
     TERN_TRY(settle_sizes("generated", &o->n_gen, &o->n_gen_sizes, &o->gen_sizes));
     TERN_TRY(settle_sizes("depth", &o->n_depth, &(int){0}, &(const int *){NULL}));
@@ -102,13 +101,9 @@ static tern_status settle(const tern_bench_model_options *options, bench *b)
                   "bench_model: neither a prompt nor tokens to generate are asked for");
     TERN__FAIL_IF(o->repetitions < 1 || o->repetitions > REPETITIONS_MOST, TERN_INVALID_ARGUMENT,
                   "bench_model: %d repetitions; 1 to %d can be made", o->repetitions, REPETITIONS_MOST);
-    TERN__FAIL_IF(o->n_threads < 0 || o->n_threads > THREADS_MOST || (o->n_threads > 0 && !o->threads),
-                  TERN_INVALID_ARGUMENT, "bench_model: %d numbers of threads", o->n_threads);
-    for (int i = 0; i < o->n_threads; i++)
-        TERN__FAIL_IF(o->threads[i] < 1 || o->threads[i] > THREADS_MOST, TERN_INVALID_ARGUMENT,
-                      "bench_model: %d threads; give 1 to %d", o->threads[i], THREADS_MOST);
+    TERN_TRY(tern__bench_check_threads("bench_model", o->n_threads, o->threads));
     if (o->n_threads == 0) {
-        b->all = tern__cpu()->cores_usable < THREADS_MOST ? tern__cpu()->cores_usable : THREADS_MOST;
+        b->all = tern__bench_threads_usual();
         o->threads = &b->all;
         o->n_threads = 1;
     }
@@ -271,25 +266,15 @@ static void name_model(const bench *b, char *out, size_t room)
 
 /* ---- limits ---- */
 
-/* Weights of BitNet 2B-4T in 2 bits, and its head in 6. */
-static const uint64_t bytes_2b_4t = 790000000;
-
-static bool is_2b_4t(const tern_model_info *m)
+void tern__bench_model_bytes(const tern_model_info *m, uint64_t packed, tern_bench_model_row *row)
 {
-    tern_model_shape s;
-    return tern_model_shape_find("bitnet-2b-4t", &s) == TERN_OK && m->ternary && m->layers == s.layers &&
-           m->width == s.width && m->feed_forward == s.feed_forward && m->heads == s.heads &&
-           m->kv_heads == s.kv_heads && m->vocabulary == s.vocabulary;
-}
-
-void tern__bench_model_bytes(const tern_model_info *m, tern_bench_model_row *row)
-{
-    const bool known = is_2b_4t(m);
-    row->bytes_per_token = known ? bytes_2b_4t : m->token_bytes;
-    row->bytes_rule =
-        known        ? "BitNet 2B-4T: 2 bits a ternary weight and a head of 6 bits, whatever the file has"
-        : m->ternary ? "2 bits a ternary weight, others as they are kept; all that one token needs"
-                     : "weights as they are kept; all that one token needs";
+    const uint64_t held = m->ternary_weights / 4;
+    row->bytes_per_token =
+        packed > 0 && held <= m->token_bytes ? m->token_bytes - held + packed : m->token_bytes;
+    row->bytes_rule = m->ternary
+                          ? "ternary weights as they are packed, others as they are kept; all that one "
+                            "token needs"
+                          : "weights as they are kept; all that one token needs";
 }
 
 /* Probes that read less are shorter in all, for those who want an answer and no limit. */
@@ -361,15 +346,15 @@ static void summarise(const test *t, tern_bench_model_row *row, double *rates)
 }
 
 /* Probes run on the CPU, and say nothing of other devices; nor does memory's bandwidth of weights that are not read from there. */
-static tern_status check_limited(const test *t)
+static tern_status check_limited(const test *t, double token_bytes)
 {
     const bench *b = t->b;
     char weights[TERN_UNIT_TEXT];
     if (!b->on_cpu)
         return tern__fail(TERN_UNAVAILABLE, "unavailable: limits are the CPU's, it ran on '%s'", b->o.device);
-    if (t->prompt || tern__place_in_caches((double)b->info.token_bytes, b->threads) == TERN__IN_MEMORY)
+    if (t->prompt || tern__place_in_caches(token_bytes, b->threads) == TERN__IN_MEMORY)
         return TERN_OK;
-    tern_bytes_text((double)b->info.token_bytes, weights, sizeof weights);
+    tern_bytes_text(token_bytes, weights, sizeof weights);
     return tern__fail(TERN_UNAVAILABLE, "unavailable: the weights stay in the caches, %s for a token",
                       weights);
 }
@@ -387,7 +372,7 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
     const double probe_work = probe.kind == TERN_LIMIT_READ_BW ? (double)probe.read_bytes : probe.operations;
     row->limit_kind = probe.kind;
     tern__limit *limit = NULL;
-    tern_status missing = check_limited(t);
+    tern_status missing = check_limited(t, (double)row->bytes_per_token);
     if (missing == TERN_OK)
         missing = tern__limit_create(t->b->pool, t->b->threads, &probe, &limit);
     if (missing != TERN_OK && missing != TERN_UNAVAILABLE)
@@ -421,7 +406,7 @@ static tern_status measure_test(test *t, tern_bench_model_row *row, tern__measur
     row->share = m->share.median;
     row->share_mad = m->share.n > 1 ? m->share.mad : NAN;
     const double share = row->share;
-    if (share <= TERN__SHARE_MOST || (!t->prompt && is_2b_4t(&t->b->info))) /* whose bytes are a definition */
+    if (share <= TERN__SHARE_MOST)
         return TERN_OK;
     row->share = NAN;
     return tern__fail(TERN_UNAVAILABLE, "unavailable: %.3f of %s, which cannot be: %s", share,
@@ -462,7 +447,7 @@ static tern_status visit_test(bench *b, bool prompt)
                                 .error = error};
     tern_bench_step *steps = NULL;
     tern__model_run_counts before = {0};
-    tern__bench_model_bytes(&b->info, &row);
+    tern__bench_model_bytes(&b->info, tern__model_ternary_bytes(b->session), &row);
     b->tests++;
     b->deadline = tern__deadline_begin(b->o.timeout_s);
     double *rates = tern__alloc_zero((size_t)b->o.repetitions, sizeof *rates);

@@ -7,34 +7,12 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "measure/bench/model_test.h"
-#include "measure/compare/regress.h"
+#include "measure/bench/bench_model.h"
+#include "measure/results/model_test.h"
 #include "measure/results/results.h"
-#include "measure/results/settings.h"
+#include "measure/bench/settings.h"
 
 enum { TESTS_MOST = 64, WORDS = 64 };
-
-/* ---- names ---- */
-
-const char *tern__model_test_name(const tern__model_test *test, char out[static TERN__MODEL_TEST_NAME])
-{
-    const bool prompt = test->prompt > 0;
-    const int used =
-        snprintf(out, TERN__MODEL_TEST_NAME, prompt ? "pp%d" : "tg%d", prompt ? test->prompt : test->gen);
-    if (test->depth > 0)
-        snprintf(out + used, (size_t)(TERN__MODEL_TEST_NAME - used), " @ d%d", test->depth);
-    return out;
-}
-
-bool tern__model_test_parse(const char *name, tern__model_test *out)
-{
-    char own[TERN__MODEL_TEST_NAME];
-    *out = (tern__model_test){0};
-    if (sscanf(name, "pp%9d @ d%9d", &out->prompt, &out->depth) < 1)
-        sscanf(name, "tg%9d @ d%9d", &out->gen, &out->depth);
-    /* what is not written as we would write it is found out by writing it */
-    return (out->prompt > 0 || out->gen > 0) && strcmp(tern__model_test_name(out, own), name) == 0;
-}
 
 /* ---- to rows ---- */
 
@@ -91,17 +69,14 @@ typedef struct tests {
 
 static bool read_row(const tern_result *r, tests *of)
 {
+    tern__model_row row;
+    if (!tern__model_row_read(r, &row))
+        return false;
     of->device = r->device;
-    return tern__model_test_parse(r->name, &of->test) && sscanf(r->shape, "batch %lld", &of->batch) == 1 &&
-           of->batch > 0 && tern_dtype_parse(r->dtype, &of->cache) == TERN_OK && r->threads > 0;
-}
-
-double tern__result_tokens_s(const tern_result *row)
-{
-    tests of;
-    if (strcmp(row->suite, "model") != 0 || !(row->median_us > 0) || !read_row(row, &of))
-        return NAN;
-    return (of.test.prompt + of.test.gen) * 1e6 / row->median_us;
+    of->test = row.test;
+    of->batch = row.batch;
+    of->cache = row.cache;
+    return true;
 }
 
 static void add_once(int *numbers, int *n, int number)

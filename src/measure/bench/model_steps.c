@@ -102,3 +102,34 @@ tern_status tern__model_steps(const tern_session *session, const tern__model_run
     *out = kinds;
     return TERN_OK;
 }
+
+/* Of ternary products: packed weights, or their codes where the device reads those. */
+static bool is_ternary_weight(const tern_operand_info *o)
+{
+    return strcmp(o->place, "constant") == 0 && (tern_dtype_get(o->port.dtype)->kind == TERN_KIND_TERNARY ||
+                                                 (o->port.dtype == TERN_U8 && o->port.rank == 3));
+}
+
+static bool has_ternary_product(const tern_step_info *s)
+{
+    for (int i = 0; i < s->n_ops; i++)
+        if (strcmp(s->ops[i], "ternary_matmul") == 0 || strcmp(s->ops[i], "packed_ternary_matmul") == 0)
+            return true;
+    return false;
+}
+
+uint64_t tern__model_ternary_bytes(const tern_session *session)
+{
+    tern_session_program p, one = {0};
+    tern_step_info step;
+    tern_operand_info operand;
+    uint64_t bytes = 0;
+    for (int i = 0; tern_session_get_program(session, i, &p) == TERN_OK; i++)
+        if (!one.program || p.rows < one.rows)
+            one = p;
+    for (int i = 0; one.program && tern_program_step(one.program, i, &step) == TERN_OK; i++)
+        for (int k = 0; has_ternary_product(&step) && k < step.n_operands; k++)
+            if (tern_program_operand(one.program, i, k, &operand) == TERN_OK && is_ternary_weight(&operand))
+                bytes += operand.bytes;
+    return bytes;
+}

@@ -1,4 +1,4 @@
-/* model_steps.h - where the time of a program goes: its steps, those of one kind together. */
+/* model_steps.h - what the steps of a model's programs tell: where the time goes, and how large the weights are that they read. */
 #ifndef TERN_MEASURE_MODEL_STEPS_H
 #define TERN_MEASURE_MODEL_STEPS_H
 
@@ -16,5 +16,8 @@ tern_status tern__model_runs(const tern_session *session, tern__model_run_counts
  * (tern_session_options.time_steps). */
 tern_status tern__model_steps(const tern_session *session, const tern__model_run_counts *before, int tests,
                               tern_bench_step **out, int *n);
+
+/* Bytes of the ternary weights that the program of the fewest rows reads, as that holds them; 0: it has none, or there is no program. */
+uint64_t tern__model_ternary_bytes(const tern_session *session);
 
 #endif

@@ -12,8 +12,9 @@
 #include "base/status.h"
 #include "base/threads.h"
 #include "measure/timing.h"
+#include "measure/bench/bench_options.h"
 
-enum { THREADS_MOST = 64, SAMPLES = TERN__THREADS_SAMPLES, REGIONS = 200, BARRIERS = 1000 };
+enum { SAMPLES = TERN__THREADS_SAMPLES, REGIONS = 200, BARRIERS = 1000 };
 
 /* Long enough that threads which wait have gone to sleep. */
 static const struct timespec pause_time = {.tv_nsec = 2000000};
@@ -87,12 +88,12 @@ double tern__threads_line_ns(tern__threads *threads)
 tern_status tern_bench_threads(int threads, tern_threads_cost *out)
 {
     TERN__FAIL_IF(!out, TERN_INVALID_ARGUMENT, "bench_threads: the result is NULL");
-    TERN__FAIL_IF(threads < 0 || threads > THREADS_MOST, TERN_INVALID_ARGUMENT,
-                  "bench_threads: %d threads; give 1 to %d, or 0", threads, THREADS_MOST);
+    TERN__FAIL_IF(threads < 0 || threads > TERN__BENCH_THREADS_MOST, TERN_INVALID_ARGUMENT,
+                  "bench_threads: %d threads; give 1 to %d, or 0", threads, TERN__BENCH_THREADS_MOST);
     const int usable = tern__cpu()->cores_usable, n = threads > 0 ? threads : usable;
     double awake[SAMPLES], asleep[SAMPLES], met[SAMPLES];
     tern__threads *pool;
-    TERN_TRY(tern__threads_create(n < THREADS_MOST ? n : THREADS_MOST, &pool));
+    TERN_TRY(tern__threads_create(n < TERN__BENCH_THREADS_MOST ? n : TERN__BENCH_THREADS_MOST, &pool));
     const int workers = tern__threads_count(pool);
     for (int i = 0; i < SAMPLES; i++) {
         nanosleep(&pause_time, NULL);

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/names.h"
 #include "base/status.h"
-#include "measure/compare/bootstrap.h"
+#include "measure/bootstrap.h"
 #include "measure/compare/compare_progress.h"
 #include "measure/compare/rank_tests.h"
 #include "measure/stats.h"

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "measure/bench/bench_data.h"
-#include "measure/compare/bootstrap.h"
+#include "measure/bootstrap.h"
 #include "measure/timing.h"
 
 enum { MOST_DEVICES = 8, SIZES = 3, MOST_PORTS = 8 };
@@ -434,7 +434,24 @@ typedef struct model_side {
     char device[24];
     int n;
     tern_device_time rows[MODEL_ROWS];
+    tern_status status; /* the first that went wrong with what was measured */
 } model_side;
+
+static tern_status read_times(const tern_bench_model_row *m, tern_device_time *row)
+{
+    double *sorted = tern__alloc_zero((size_t)m->rounds, sizeof *sorted);
+    if (!sorted)
+        return tern__out_of_memory((size_t)m->rounds * sizeof *sorted);
+    memcpy(sorted, m->seconds, (size_t)m->rounds * sizeof *sorted);
+    row->samples = m->rounds;
+    row->median_us = tern__stats_of(sorted, m->rounds).median * 1e6;
+    tern__free(sorted);
+    tern__interval interval;
+    TERN_TRY(tern__median_interval(m->seconds, m->rounds, 0.95, 1, &interval));
+    row->low_us = interval.low * 1e6;
+    row->high_us = interval.high * 1e6;
+    return TERN_OK;
+}
 
 static void take_model(void *user, const tern_bench_model_row *m)
 {
@@ -442,25 +459,18 @@ static void take_model(void *user, const tern_bench_model_row *m)
     const bool prompt = m->n_prompt > 0;
     tern_device_time row = {.use = prompt ? TERN_DEVICE_USE_PROMPT : TERN_DEVICE_USE_GENERATE,
                             .size = prompt ? m->n_prompt : m->n_gen,
+                            .median_us = NAN,
+                            .low_us = NAN,
+                            .high_us = NAN,
                             .around_us = NAN,
                             .transfer_us = NAN};
     snprintf(row.device, sizeof row.device, "%s", on->device);
     snprintf(row.op, sizeof row.op, "%s", prompt ? "prompt" : "generate");
     snprintf(row.dtype, sizeof row.dtype, "model");
     snprintf(row.shape, sizeof row.shape, "%d tokens", prompt ? m->n_prompt : m->n_gen);
-    double *sorted = m->rounds > 0 ? tern__alloc((size_t)m->rounds * sizeof *sorted) : NULL;
-    if (sorted) {
-        tern__interval interval = {NAN, NAN};
-        memcpy(sorted, m->seconds, (size_t)m->rounds * sizeof *sorted);
-        row.samples = m->rounds;
-        row.median_us = tern__stats_of(sorted, m->rounds).median * 1e6;
-        if (tern__median_interval(m->seconds, m->rounds, 0.95, 1, &interval) == TERN_OK) {
-            row.low_us = interval.low * 1e6;
-            row.high_us = interval.high * 1e6;
-        }
-    } else
-        snprintf(row.error, sizeof row.error, "%s", m->error[0] ? m->error : "it was not measured");
-    tern__free(sorted);
+    snprintf(row.error, sizeof row.error, "%s", m->rounds > 0 ? "" : m->error);
+    const tern_status status = m->rounds > 0 ? read_times(m, &row) : TERN_OK;
+    on->status = on->status == TERN_OK ? status : on->status;
     if (on->n < MODEL_ROWS)
         on->rows[on->n++] = row;
 }
@@ -485,7 +495,10 @@ static tern_status time_model(const comparer *c, const char *device, bool helped
         o.threads = &c->o.threads;
         o.n_threads = 1;
     }
-    return tern_bench_model(&o, take_model, on);
+    const tern_status status = tern_bench_model(&o, take_model, on);
+    if (on->status != TERN_OK) /* whose words are gone by now */
+        return tern__fail(on->status, "compare_devices: no memory for the times of '%s'", on->device);
+    return status;
 }
 
 static bool has_all_times(const model_side *on)

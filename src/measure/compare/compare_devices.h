@@ -5,7 +5,7 @@
 #include <tern/compare_devices.h>
 
 #include "base/strbuf.h"
-#include "measure/compare/bootstrap.h"
+#include "measure/bootstrap.h"
 
 struct tern_device_comparison {
     tern_device_time *rows;

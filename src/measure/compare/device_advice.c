@@ -6,8 +6,8 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "measure/compare/compare_devices.h"
-#include "measure/results/documents.h"
-#include "measure/results/json_members.h"
+#include "measure/documents.h"
+#include "measure/json_members.h"
 
 /* ---- rows ---- */
 

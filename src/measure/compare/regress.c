@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/names.h"
 #include "base/status.h"
-#include "measure/compare/bootstrap.h"
+#include "measure/bootstrap.h"
 #include "measure/results/results.h"
 
 const char *tern_regress_state_name(tern_regress_state state)

@@ -1,6 +1,6 @@
 /* regress.h - the inside of a report of regressions. It is begun with a baseline (regress.c), filled from results that there are
  * (regress.c) or from the benchmarks themselves (regress_measure.c), judged row by row (regress_judge.c), and written
- * (regress_write.c). */
+ * (report/regress_write.c). */
 #ifndef TERN_MEASURE_REGRESS_H
 #define TERN_MEASURE_REGRESS_H
 
@@ -100,13 +100,6 @@ struct tern__bench;
 /* Measures the rows of the bench's suite and family; what seems slower or faster, a second time. */
 tern_status tern__regress_measure_on(tern_regress_report *p, const struct tern__bench *bench);
 
-/* ---- model_results.c ---- */
-
-/* Runs the tests of the baseline's rows of suite "model" again, each `repetitions` times, into `to`, as far as `wanted` asks for them (its
- * family, cpu, timeout_s and stop). The file is what the baseline's settings say. */
-tern_status tern__model_measure_again(const tern_results *base, const tern_bench_options *wanted,
-                                      int repetitions, tern_results *to);
-
 /* ---- history.c ---- */
 
 /* From so many sessions on a history is not misled by a few of them, and steps and trends can be told. */
@@ -115,21 +108,5 @@ enum { TERN__HISTORY_LONG = 8 };
 tern_status tern__history_noise(const double *a, int n, const double *b, int m, double *out);
 /* Does it move steadily? */
 bool tern__history_has_trend(const tern_history *h);
-
-/* ---- regress_write.c ---- */
-
-enum { TERN__STATES = TERN_REGRESS_CRITICAL + 1 };
-void tern__regress_count(const tern_regress_report *p, int counts[TERN__STATES]);
-
-/* "1 critical, 3 same of 4 benchmarks; threshold 10 %, critical from 30 %" */
-void tern__regress_add_summary(tern__strbuf *to, const tern_regress_report *p);
-/* "12.3 %", or "above 1000 %". */
-void tern__regress_add_floor(tern__strbuf *to, double floor);
-/* "+12.3 % (10.1 to 14.9)"; nothing if there was no comparison. */
-void tern__regress_add_change(tern__strbuf *to, const tern_comparison *c);
-/* Steps and trends that the history shows; nothing if there are none. */
-void tern__regress_add_history(tern__strbuf *to, const tern_history *h);
-void tern__regress_add_text(tern__strbuf *to, const tern_regress_report *p);
-void tern__regress_add_json(tern__strbuf *to, const tern_regress_report *p);
 
 #endif

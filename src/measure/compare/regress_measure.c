@@ -8,11 +8,13 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "measure/bench/bench.h"
+#include "measure/bench/bench_model.h"
+#include "measure/bench/bench_options.h"
 #include "measure/compare/compare_progress.h"
 #include "measure/occupied.h"
 #include "measure/compare/regress.h"
 #include "measure/results/results.h"
-#include "measure/results/settings.h"
+#include "measure/bench/settings.h"
 
 /* Adds what was measured. A second measurement takes the place of the first: both are of one session. */
 static tern_status keep_result(tern_regress_report *p, tern_regress_row *row, const tern_result *measured)
@@ -244,12 +246,6 @@ static tern_status measure_row(tern_regress_report *p, const tern__bench *bench,
     return tern__regress_judge_failure(p, row, tern__fail(TERN_NOT_FOUND, "no suite of this tern has it"), 0);
 }
 
-/* Old results name none. */
-static const char *device_of(const tern_regress_row *row)
-{
-    return row->base.device[0] ? row->base.device : "cpu";
-}
-
 /* Is it asked for? */
 static bool is_wanted(const tern_regress_row *row, const char *suite, const char *family)
 {
@@ -264,7 +260,8 @@ static tern_status leave_unconfirmed(tern_regress_report *p, tern_regress_row *r
 
 static bool is_of(const tern_regress_row *row, const tern__bench *bench)
 {
-    return is_wanted(row, bench->suite->name, bench->o.family) && strcmp(device_of(row), bench->device) == 0;
+    return is_wanted(row, bench->suite->name, bench->o.family) &&
+           strcmp(row->base.device, bench->device) == 0;
 }
 
 tern_status tern__regress_measure_on(tern_regress_report *p, const tern__bench *bench)
@@ -289,15 +286,14 @@ tern_status tern__regress_measure_on(tern_regress_report *p, const tern__bench *
 static tern_status measure_suite_on(tern_regress_report *p, const tern_bench_options *options,
                                     const char *suite, const char *device)
 {
-    enum { THREADS_MOST = 64 };
     tern_bench_options o = *options;
     tern__bench bench = {0};
-    int threads[THREADS_MOST], n = 0;
+    int threads[TERN__BENCH_THREADS_MOST], n = 0;
     for (int i = 0; i < p->n; i++) {
         int k = 0;
         while (k < n && threads[k] != p->rows[i].base.threads)
             k++;
-        if (k == n && n < THREADS_MOST && p->rows[i].base.threads > 0)
+        if (k == n && n < TERN__BENCH_THREADS_MOST && p->rows[i].base.threads > 0)
             threads[n++] = p->rows[i].base.threads;
     }
     o.suite = suite;
@@ -318,7 +314,7 @@ static bool seen_before(const tern_regress_report *p, const char *suite, const c
 {
     for (int k = 0; k < i; k++)
         if (is_wanted(&p->rows[k], suite, family) &&
-            strcmp(device_of(&p->rows[k]), device_of(&p->rows[i])) == 0)
+            strcmp(p->rows[k].base.device, p->rows[i].base.device) == 0)
             return true;
     return false;
 }
@@ -327,7 +323,7 @@ static bool seen_before(const tern_regress_report *p, const char *suite, const c
 static tern_status measure_suite(tern_regress_report *p, const tern_bench_options *options, const char *suite)
 {
     for (int i = 0; i < p->n; i++) {
-        const char *device = device_of(&p->rows[i]);
+        const char *device = p->rows[i].base.device;
         if (!is_wanted(&p->rows[i], suite, options->family) || seen_before(p, suite, options->family, i))
             continue;
         tern_status status = measure_suite_on(p, options, suite, device);
@@ -336,7 +332,7 @@ static tern_status measure_suite(tern_regress_report *p, const tern_bench_option
             continue;
         }
         for (int k = i; k < p->n; k++)
-            if (is_wanted(&p->rows[k], suite, options->family) && strcmp(device_of(&p->rows[k]), device) == 0)
+            if (is_wanted(&p->rows[k], suite, options->family) && strcmp(p->rows[k].base.device, device) == 0)
                 TERN_TRY(tern__regress_judge_failure(p, &p->rows[k], status, 0));
     }
     return TERN_OK;
@@ -345,8 +341,6 @@ static tern_status measure_suite(tern_regress_report *p, const tern_bench_option
 /* ---- models ---- */
 
 enum { MODEL_RUNS = 10 };
-
-static const double model_timeout_s = 600; /* of tern_bench_model_options */
 
 static tern_status judge_model(tern_regress_report *p, tern_regress_row *row, const tern_results *now,
                                const tern_result *measured, double allowed_s, const tern__occupancy *others,
@@ -419,8 +413,7 @@ static tern_status measure_models(tern_regress_report *p, const tern_bench_optio
         const bool stopped = o->stop && o->stop(o->stop_user);
         if (!stopped)
             status = status == TERN_OK
-                         ? judge_models(p, now, o->timeout_s > 0 ? o->timeout_s : model_timeout_s, &others,
-                                        pass == 1)
+                         ? judge_models(p, now, tern__bench_model_timeout_s(o->timeout_s), &others, pass == 1)
                          : fail_models(p, o->family, status);
         else if (pass == 1)
             status = leave_models(p, o->family);

@@ -1,8 +1,8 @@
 /* memory_json.c - all that was recorded as one JSON object; docs/memory.md describes it. */
 #include <inttypes.h>
 
-#include "measure/results/documents.h"
-#include "measure/results/json_members.h"
+#include "measure/documents.h"
+#include "measure/json_members.h"
 #include "measure/memory/memory_export.h"
 
 /* ---- members ---- */

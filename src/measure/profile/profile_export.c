@@ -8,7 +8,7 @@
 #include "base/names.h"
 #include "base/strbuf.h"
 #include "measure/profile/flame.h"
-#include "measure/results/json_members.h"
+#include "measure/json_members.h"
 #include "measure/profile/profile.h"
 #include "measure/results/results.h"
 

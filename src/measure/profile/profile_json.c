@@ -1,8 +1,8 @@
 /* profile_json.c - all that a profile tells as one JSON object, which `tern report` reads; docs/profiling.md describes it. */
 #include <math.h>
 
-#include "measure/results/documents.h"
-#include "measure/results/json_members.h"
+#include "measure/documents.h"
+#include "measure/json_members.h"
 #include "measure/profile/profile.h"
 
 /* ---- hot spots ---- */

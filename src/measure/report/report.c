@@ -1,5 +1,5 @@
 /* report.c - a report from its making to its text: documents come in, the table of sections writes them. */
-#include "measure/results/json_members.h"
+#include "measure/json_members.h"
 #include "measure/report/report.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "base/status.h"
-#include "measure/results/documents.h"
+#include "measure/documents.h"
 #include "measure/compare/regress.h"
 #include "measure/report/page.h"
 #include "measure/results/results.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "measure/results/documents.h"
+#include "measure/documents.h"
 #include "measure/report/report.h"
 
 #if TERN_HAVE_JANSSON
@@ -147,7 +147,6 @@ static tern_status profile_from(tern__arena *arena, const json_t *root, tern__do
     p->info.work_ns = count_of(root, "work_ns");
     p->info.wait_ns = count_of(root, "wait_ns");
     p->info.compile_ns = count_of(root, "compile_ns");
-    p->info.wait_ns = count_of(root, "wait_ns");
     p->info.events = count_of(root, "events");
     p->info.lost = count_of(root, "lost");
     TERN_TRY(text_of(arena, root, "title", &p->title));

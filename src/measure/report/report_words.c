@@ -52,7 +52,7 @@ void tern__say_case(tern__strbuf *to, const tern_result *row)
         tern__strbuf_addf(to, ", %s", row->shape);
     if (!tern__result_says_dtype(row))
         tern__strbuf_addf(to, ", %s", row->dtype);
-    if (row->device[0] && strcmp(row->device, "cpu") != 0)
+    if (strcmp(row->device, "cpu") != 0)
         tern__strbuf_addf(to, ", %s", row->device);
     if (row->threads > 0)
         tern__strbuf_addf(to, ", %d thread%s", row->threads, row->threads == 1 ? "" : "s");

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "measure/results/json_members.h"
-#include "measure/compare/regress.h"
+#include "measure/json_members.h"
+#include "measure/report/regress_write.h"
 #include "measure/report/html.h"
 #include "measure/report/report.h"
 #include "measure/results/results.h"

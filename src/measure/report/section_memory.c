@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "measure/results/json_members.h"
+#include "measure/json_members.h"
 #include "measure/report/html.h"
 #include "measure/report/report.h"
 

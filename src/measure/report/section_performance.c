@@ -5,7 +5,7 @@
 
 #include "base/json_text.h"
 #include "base/alloc.h"
-#include "measure/results/json_members.h"
+#include "measure/json_members.h"
 #include "measure/report/html.h"
 #include "measure/report/report.h"
 #include "measure/results/results.h"

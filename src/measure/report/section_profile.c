@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "measure/profile/flame.h"
-#include "measure/results/json_members.h"
+#include "measure/json_members.h"
 #include "measure/report/html.h"
 #include "measure/report/report.h"
 

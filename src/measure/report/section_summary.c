@@ -6,8 +6,8 @@
 #include <tern/profile.h>
 
 #include "base/json_text.h"
-#include "measure/results/json_members.h"
-#include "measure/compare/regress.h"
+#include "measure/json_members.h"
+#include "measure/report/regress_write.h"
 #include "measure/report/html.h"
 #include "measure/report/report.h"
 #include "measure/results/results.h"

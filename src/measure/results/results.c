@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/point.h"
 #include "base/status.h"
-#include "measure/compare/bootstrap.h"
+#include "measure/bootstrap.h"
 #include "measure/stats.h"
 
 /* ---- fields ---- */
@@ -165,7 +165,7 @@ void tern__result_add_name(tern__strbuf *to, const tern_result *row)
             tern__strbuf_addf(to, "%s/", parts[i]);
     if (!tern__result_says_dtype(row))
         tern__strbuf_addf(to, "%s/", row->dtype);
-    if (row->device[0] && strcmp(row->device, "cpu") != 0)
+    if (strcmp(row->device, "cpu") != 0)
         tern__strbuf_addf(to, "%s/", row->device);
     tern__strbuf_addf(to, "threads:%d", row->threads);
 }
@@ -323,6 +323,8 @@ static tern_status add(tern_results *results, const tern_result *row, bool again
             TERN_TRY(copy_text(results, tern__field_text(&fields[i], row), &text));
             tern__field_set_text(&fields[i], &copy, text);
         }
+    if (!copy.device[0])
+        copy.device = "cpu"; /* of before devices were named */
     if (copy.rounds > 0 && copy.samples_us)
         TERN_TRY(read_samples(results, &copy, again));
     else

@@ -107,11 +107,8 @@ double tern__results_load(const tern_results *results);
 /* "GFLOPS", "GOPS" of integers, "GB/s": of `gflops`, or else of `gbytes_s`. */
 const char *tern__result_rate_unit(const tern_result *row);
 
-/* Of a test of a model, by its name and its median; NaN for other rows (model_results.c). */
+/* Of a test of a model, by its name and its median; NaN for other rows (model_test.c). */
 double tern__result_tokens_s(const tern_result *row);
-
-/* A quoted cell of CSV. */
-void tern__add_csv_text(tern__strbuf *to, const char *text);
 
 /* The hottest of the thermal zones in `folder` ("/sys/class/thermal"), as the condition's text: `to` has room for TERN__CONDITION_TEXT and a
  * NUL (results_conditions.c). */

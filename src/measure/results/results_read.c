@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "measure/results/documents.h"
+#include "measure/documents.h"
 #include "measure/results/results.h"
 
 #if TERN_HAVE_JANSSON

@@ -9,8 +9,9 @@
 #include "base/names.h"
 #include "base/status.h"
 #include "base/json_text.h"
-#include "measure/results/documents.h"
-#include "measure/results/json_members.h"
+#include "measure/documents.h"
+#include "measure/json_members.h"
+#include "measure/csv_text.h"
 #include "measure/results/results.h"
 #include "measure/stats.h"
 
@@ -112,14 +113,6 @@ static void write_json(tern__strbuf *to, const tern_results *r)
 }
 
 /* ---- CSV ---- */
-
-void tern__add_csv_text(tern__strbuf *to, const char *text)
-{
-    tern__strbuf_add(to, "\"");
-    for (; *text; text++)
-        tern__strbuf_addf(to, *text == '"' ? "\"%c" : "%c", *text);
-    tern__strbuf_add(to, "\"");
-}
 
 static void add_field_csv(tern__strbuf *to, const tern__field *field, const tern_result *row)
 {

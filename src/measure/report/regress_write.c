@@ -8,9 +8,9 @@
 #include "base/status.h"
 #include "base/strbuf.h"
 #include "base/units.h"
-#include "measure/results/documents.h"
-#include "measure/results/json_members.h"
-#include "measure/compare/regress.h"
+#include "measure/documents.h"
+#include "measure/json_members.h"
+#include "measure/report/regress_write.h"
 #include "measure/report/report.h"
 #include "measure/results/results.h"
 

@@ -1,5 +1,5 @@
 /* json_members.c - see json_members.h. */
-#include "measure/results/json_members.h"
+#include "measure/json_members.h"
 
 #include <inttypes.h>
 

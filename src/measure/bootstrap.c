@@ -1,6 +1,6 @@
 /* bootstrap.c - see bootstrap.h. Where there are draws, samples are sorted once; a draw then is a count for each place of the order, and its median
  * is found by walking the counts. */
-#include "measure/compare/bootstrap.h"
+#include "measure/bootstrap.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* settings.c - see settings.h. */
-#include "measure/results/settings.h"
+#include "measure/bench/settings.h"
 
 #include <limits.h>
 #include <stdio.h>
