@@ -16,6 +16,13 @@ static inline void pretend_one_stream(bool likes)
     cpu->features = likes ? cpu->features | bit : cpu->features & ~bit;
 }
 
+/* For one that likes one stream and runs operations of 512 bits whole. */
+static inline void pretend_whole_512(void)
+{
+    tern__cpu_info *cpu = (tern__cpu_info *)(uintptr_t)tern__cpu();
+    cpu->features |= 1u << TERN__FEATURE_ONE_STREAM | 1u << TERN__FEATURE_WHOLE_512;
+}
+
 /* From now on kernels cut their work for caches of these sizes; 0: unknown. */
 static inline void pretend_caches(int64_t l1d_bytes, int64_t l2_bytes, int64_t l3_bytes)
 {
