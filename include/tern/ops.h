@@ -226,8 +226,8 @@ TERN_API void tern_topk(tern_tensor *x, int64_t k, int64_t axis, bool largest, t
 TERN_API tern_tensor *tern_matmul(tern_tensor *a, tern_tensor *b, bool transpose_a, bool transpose_b);
 
 /* i8 x[..., k] times ternary weight[n, k] transposed, exact in i32 (k up to 16777215): y[..., n]; with
- * scales[n, b] the b blocks of k / b columns are exact, and their sums times their scales are added in
- * f32, in ascending order; scales may be NULL */
+ * scales[n, b] the b blocks of k / b columns (b = 1: any k, else blocks of a multiple of 4) are exact, and
+ * their sums times their scales are added in f32, in ascending order; scales may be NULL */
 TERN_API tern_tensor *tern_ternary_matmul(tern_tensor *x, tern_tensor *weight, tern_tensor *scales);
 
 /* x[..., k] times weight[n, k] transposed: y[..., n], weights of 16 bits or in blocks counted as the f32

@@ -61,11 +61,11 @@ tern_status tern__rule_check_block_scales(const tern__call *call, int64_t n)
         return TERN_OK;
     const tern__type *x = call->in[0], *scales = call->in[2];
     const int64_t k = x->shape[x->rank - 1];
-    TERN__RULE_FAIL_IF(scales->rank != 2 || scales->shape[0] != n || scales->shape[1] < 1 || k % 4 != 0 ||
-                           k / 4 % scales->shape[1] != 0,
+    const bool fits = scales->rank == 2 && scales->shape[0] == n && scales->shape[1] > 0;
+    TERN__RULE_FAIL_IF(!fits || (scales->shape[1] > 1 && (k % 4 != 0 || k / 4 % scales->shape[1] != 0)),
                        TERN_SHAPE,
                        "scales %s must be [%" PRId64
-                       ", blocks], with blocks of a multiple of 4 of the %" PRId64 " columns",
+                       ", blocks], with one block or blocks of a multiple of 4 of the %" PRId64 " columns",
                        TERN__SHAPE_TEXT(scales), n, k);
     return TERN_OK;
 }

@@ -176,6 +176,9 @@ static const conformance_row rows[] = {
     {"ternary blocks inside bytes", 2e-6,
      "graph { %q = input \"q\" i8[5,72] %t = input \"t\" t5[21,72] %p = input \"p\" f32[21,2] %0 = "
      "ternary_matmul(%q, %t, %p) %1 = relu(%0) return %1 }"},
+    {"ternary rows with scales", 2e-6,
+     "graph { %q = input \"q\" i8[5,73] %t = input \"t\" t5[21,73] %p = input \"p\" f32[21,1] %0 = "
+     "ternary_matmul(%q, %t, %p) %1 = relu(%0) return %1 }"},
     {"matmul with an epilogue", 1e-5,
      "graph { %a = input \"a\" f32[2,21,40] %b = input \"b\" f32[40,70] %c = input \"c\" f32[70] %g = input "
      "\"g\" "

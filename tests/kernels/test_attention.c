@@ -233,6 +233,32 @@ TEST(kernels_equal_the_reference)
     }
 }
 
+/* Whether keys of a type are planned to be read in the order of memory. */
+static bool plans_in_order(tern_dtype keys)
+{
+    const shape s = {.rows = 2, .kv_heads = 2, .group = 2, .d = 32, .slots = 1, .capacity = 9};
+    call c = make_call(s, TERN_F32, keys, keys, VALUES(0, 0), VALUES(7, 8));
+    const tern__type *types[CALL_OPERANDS];
+    for (int i = 0; i < c.n_in; i++)
+        types[i] = &c.in[i].type;
+    const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_attention, tern__cpu()->isa_mask);
+    tern__attention_program p = {.in_order = false};
+    if (!tern__attention_plan(row->kernel, c.n_in, types, 1, (tern__attention_variant){.split = -1}, &p))
+        harness_fail(__FILE__, __LINE__, "keys of %s are not planned", tern_dtype_name(keys));
+    call_free(&c);
+    return p.in_order;
+}
+
+TEST(the_processor_says_in_which_order_keys_are_read)
+{
+    pretend_one_stream(false);
+    CHECK(!plans_in_order(TERN_F16) && !plans_in_order(TERN_I8));
+    pretend_one_stream(true);
+    CHECK(plans_in_order(TERN_F16) && plans_in_order(TERN_I8));
+    pretend_whole_512(); /* int8 is bound by arithmetic there */
+    CHECK(plans_in_order(TERN_F16) && !plans_in_order(TERN_I8));
+}
+
 /* Nothing at all, and heads without elements. */
 TEST(empty_calls)
 {

@@ -1,5 +1,6 @@
 /* test_move.c - copies between strides: every kernel of family `move` that runs here against a loop over all elements, on
- * random shapes and orders of axes, elements of 1 to 8 bytes, gaps, misaligned memory, guarded results and arbitrary splits. */
+ * random shapes and orders of axes, elements of 1 to 8 bytes, gaps, misaligned memory, guarded results and arbitrary splits, in blocks
+ * for caches of either kind. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "kernels/move/move.h"
 #include "kernels/past.h"
 #include "kernels/select.h"
+#include "one_stream.h"
 
 enum { GUARD = 0x5a, MARGIN = 192 };
 
@@ -93,7 +95,7 @@ static const tern_dtype dtypes[] = {TERN_I8, TERN_F16, TERN_F32, TERN_I64};
 
 static void check_all(const tern__kernel_row *row)
 {
-    static const int64_t sizes[] = {1, 2, 3, 15, 16, 17, 31, 64, 65, 130};
+    static const int64_t sizes[] = {1, 2, 3, 15, 16, 17, 31, 64, 65, 130, 300};
     for (int round = 0; round < harness_cases(400) && !harness_failed(); round++) {
         tern__type type = {.dtype = dtypes[round % 4], .rank = (int)roll(5)};
         for (int d = 0, left = 1 << 16; d < type.rank; d++) {
@@ -101,6 +103,7 @@ static void check_all(const tern__kernel_row *row)
             type.shape[d] = type.shape[d] > left ? 1 : type.shape[d];
             left /= (int)type.shape[d];
         }
+        pretend_caches(roll(2) ? 32 << 10 : 48 << 10, 1 << 20, 32 << 20); /* narrow blocks or wide ones */
         check(row, &type, round % 8 == 7);
     }
 }
@@ -130,6 +133,25 @@ TEST(large_results)
         type.shape[2] = (tern__past_bytes(tern__cpu()) >> k) / (3 * 2080) + 65;
         check(row, &type, false);
     }
+}
+
+/* The same where caches are small: narrow blocks, of which the next is fetched, and wide ones. */
+TEST(large_results_beside_small_caches)
+{
+    int count;
+    const tern__kernel_row *rows = tern__kernel_rows(&count);
+    for (int k = 0; k < 16 && !harness_failed(); k++)
+        for (int i = 0; i < count; i++) {
+            if (rows[i].family != TERN__FAMILY_move || !tern__kernel_runs(&rows[i], tern__cpu()->isa_mask))
+                continue;
+            tern__type type = {.dtype = dtypes[k % 4], .rank = 2, .shape = {64 * (1 + roll(9)), 0}};
+            pretend_caches(k < 8 ? 32 << 10 : 48 << 10, 0, 1 << 20);
+            const int64_t elements =
+                tern__past_bytes(tern__cpu()) / (int64_t)tern__dtype_unit_bytes(type.dtype);
+            /* whole lines, and stored past the caches */
+            type.shape[1] = (elements / type.shape[0] / 64 + 1 + roll(3)) * 64;
+            check(&rows[i], &type, false);
+        }
 }
 
 TEST(nothing_to_move)

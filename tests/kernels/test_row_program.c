@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "harness.h"
+#include "kernels/row/frame.h"
 #include "kernels/row/program.h"
 
 enum { MOST = 1 << 15 };
@@ -367,6 +368,58 @@ static void check_row_places(int64_t rows, int64_t n, int operands, int64_t cut)
     tern__free(from);
     tern__free(to);
     tern__arena_free(&arena);
+}
+
+/* How far ahead operands x and y of a sum of rows are fetched, whose rows lie so many floats apart; 0: they are not. */
+static void ways_ahead(int64_t rows, int64_t n, const int64_t *pitches, int64_t *ways)
+{
+    tern__arena arena;
+    tern__arena_init(&arena, 0);
+    tern__row_program *p;
+    const tern__type full = shape(2, rows, n), each = shape(1, 0, rows), column = shape(2, rows, 1);
+    add_reductions(&full, 2);
+    CHECK_OK(tern__row_finish(&b, table(), false, &arena, &p));
+    tern__buffer in[2] = {{x_data, &full, (int64_t[]){pitches[0], 1}},
+                          {y_data, &full, (int64_t[]){pitches[1], 1}}};
+    tern__buffer out[2] = {{out_data, &each, (int64_t[]){1}}, {again, &column, (int64_t[]){1, 0}}};
+    tern__kernel_args args = {.n_in = 2, .n_out = 2, .in = in, .out = out};
+    char *memory = tern__alloc_aligned(p->scratch_bytes, TERN__ALIGN);
+    CHECK(memory != NULL);
+    tern__row_frame *f = (tern__row_frame *)(void *)memory;
+    args.scratch = memory;
+    f->p = p;
+    f->place = 0;
+    f->slots = memory + tern__row_frame_bytes(p);
+    tern__row_survey(f, &args);
+    ways[0] = ways[1] = 0;
+    for (int k = 0; k < f->n_ahead; k++)
+        ways[f->ahead[k].operand] = f->ahead[k].bytes;
+    ways[2] = p->ahead;
+    tern__free(memory);
+    tern__arena_free(&arena);
+}
+
+/* What is fetched ahead is what will be read, not what lies between rows. */
+TEST(rows_that_lie_apart_are_fetched_where_they_lie)
+{
+    static const struct {
+        int64_t rows, n, pitch; /* floats */
+    } cases[] = {{300, 1024, 2048}, {4000, 64, 256}, {300, 1000, 1024}, {300, 1024, -1024}, {3000, 512, 513}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const int64_t n = cases[k].n, pitch = cases[k].pitch, apart = pitch * 4;
+        int64_t ways[3];
+        ways_ahead(cases[k].rows, n, (int64_t[]){n, pitch}, ways);
+        CHECK_EQ(ways[0], ways[2]);   /* rows in one piece */
+        CHECK_EQ(ways[1] % apart, 0); /* the same place of a row to come, */
+        CHECK(ways[1] / apart >= 1);
+        const int64_t bytes = ways[1] / apart * n * 4; /* about as far ahead in what is read */
+        CHECK(bytes >= ways[2] / 2 && (bytes <= 2 * ways[2] || ways[1] == apart));
+    }
+    int64_t ways[3];
+    ways_ahead(20, 8192, (int64_t[]){8192, 9000}, ways); /* long rows */
+    CHECK_EQ(ways[1], ways[2]);
+    ways_ahead(300, 1024, (int64_t[]){1024, 0}, ways); /* one row for all: it stays in the caches by itself */
+    CHECK_EQ(ways[1], 0);
 }
 
 TEST(rows_at_places_in_turns)

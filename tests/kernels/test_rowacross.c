@@ -213,6 +213,23 @@ TEST(so_are_those_of_other_axes)
     check_all(&narrow, TERN_F32, false, 0, 1);
 }
 
+/* A block is a part of the second cache, which may be small, large or unknown. */
+TEST(in_blocks_of_any_size)
+{
+    static const layout layouts[] = {
+        {2, {300, 517}, {1, 0}}, {2, {1031, 67}, {1, 0}}, {3, {33, 5, 257}, {1, 2, 0}}};
+    static const int64_t sizes[] = {0, 16 << 10, 256 << 10, 8 << 20};
+    const int64_t own = tern__cpu()->l2_bytes;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        pretend_caches(tern__cpu()->l1d_bytes, sizes[s], tern__cpu()->l3_bytes);
+        for (size_t k = 0; k < sizeof layouts / sizeof *layouts && !harness_failed(); k++) {
+            check_all(&layouts[k], TERN_F32, false, 1, 1);
+            check_all(&layouts[k], TERN_F32, true, 2, 2);
+        }
+    }
+    pretend_caches(tern__cpu()->l1d_bytes, own, tern__cpu()->l3_bytes);
+}
+
 TEST(of_every_type)
 {
     static const tern_dtype dtypes[] = {TERN_F16, TERN_BF16, TERN_I8, TERN_U8, TERN_I32};

@@ -223,7 +223,8 @@ TEST(scales_of_blocks_are_applied_in_order)
 {
     static const char *const levels[] = {"baseline", "sse4.2", "avx2", "avx512", "neon", NULL};
     for (int round = 0; round < 40 && !harness_failed(); round++) {
-        const int64_t blocks = 1 + roll(5), width = 4 * (1 + roll(70)), k = blocks * width;
+        const int64_t blocks = 1 + roll(5), width = blocks > 1 ? 4 * (1 + roll(70)) : 1 + roll(280),
+                      k = blocks * width; /* one block may end anywhere */
         const int64_t m = roll(3) ? 1 + roll(12) : 60 + roll(80), n = 1 + roll(200);
         const tern_dtype dtype = roll(2) ? TERN_T2 : TERN_T5;
         const int8_t worst = (int8_t)(roll(4) ? 0 : roll(2) ? 127 : -128);

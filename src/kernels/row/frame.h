@@ -63,8 +63,9 @@ typedef struct tern__row_frame {
     tern__row_across across[TERN__ROW_MAX_ACROSS];
     int64_t block_rows, block_columns; /* that are turned at a time */
     char *slots, *longs, *singles;
-    int n_ahead; /* operands that are fetched ahead, and the phase that reads them first */
+    int n_ahead; /* operands that are fetched ahead, how far, and the phase that reads them first */
     struct {
+        int64_t bytes;
         uint8_t operand, phase;
     } ahead[TERN__ROW_MAX_AHEAD];
     double registers[TERN__ROW_MAX_REGISTERS];

@@ -69,7 +69,7 @@ static int64_t add_strips(strips *to, const frame *f, const tern__row_phase *pha
         if (&f->phases[f->ahead[k].phase] != phase)
             continue;
         to->ahead.before[to->ahead.n] = to->n - 1;
-        to->ahead.at[to->ahead.n] = f->tile[from] + f->p->ahead;
+        to->ahead.at[to->ahead.n] = f->tile[from] + f->ahead[k].bytes;
         to->ahead.bytes[to->ahead.n++] = (int)(strip * f->operands[from].bytes);
     }
     return n / strip * strip;

@@ -99,7 +99,7 @@ typedef struct tern__row_program {
     int n_slots, n_long, n_single;
     int n_frames;       /* rows that are in the pipeline, or places that are walked, at a time */
     int n_places;       /* that are walked in turns */
-    int ahead;          /* bytes between what is read and what is fetched meanwhile */
+    int ahead;          /* bytes between what is read and what is fetched meanwhile, of rows in one piece */
     size_t frame_bytes; /* of a frame with its slots */
     size_t scratch_bytes;
     const tern__kernel *move; /* turns operands that lie across the rows */

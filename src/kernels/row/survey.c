@@ -287,6 +287,19 @@ static bool lies_across(const frame *f, int which)
     return false;
 }
 
+/* Bytes from what is read to what is fetched. Where rows lie apart it is what a row to come has in the same place: nobody reads what lies
+ * between them. Of rows that are much longer than the way ahead only the end would be fetched there. */
+static int64_t bytes_ahead(const frame *f, const operand *o)
+{
+    enum { MUCH = 4 };
+    const int64_t usual = f->p->ahead, row = f->inner * o->bytes,
+                  pitch = f->rank > 0 ? o->strides[f->rank - 1] : row;
+    if (pitch == row || row == 0 || row >= MUCH * usual)
+        return usual;
+    const int64_t rows = (usual + row / 2) / row;
+    return rows > 1 ? rows * pitch : pitch;
+}
+
 /* Operands of large domains are fetched a little ahead of where they are read first. */
 static void plan_ahead(frame *f)
 {
@@ -300,6 +313,7 @@ static void plan_ahead(frame *f)
             is_repeated(f, &f->operands[k]) || lies_across(f, k))
             continue;
         f->ahead[f->n_ahead].operand = (uint8_t)k;
+        f->ahead[f->n_ahead].bytes = bytes_ahead(f, &f->operands[k]);
         f->ahead[f->n_ahead++].phase = (uint8_t)first_reader(p, v);
     }
 }
