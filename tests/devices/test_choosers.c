@@ -33,8 +33,6 @@ static bool is_listed(int op)
 TEST(ops_with_kernels_have_a_chooser)
 {
     for (int op = 0; op < TERN__OP_COUNT; op++) {
-        if (op == TERN__OP_contiguous) /* chosen with all others that copy, by their kernel: cpu.c */
-            continue;
         if (has_chooser[op] != is_listed(op))
             harness_fail(__FILE__, __LINE__, "%s: has %s chooser, and %s kernel of kernels.def",
                          tern__ops[op].name, has_chooser[op] ? "a" : "no", is_listed(op) ? "a" : "no");

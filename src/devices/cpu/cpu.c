@@ -13,7 +13,6 @@
 #include "devices/cpu/library.h"
 #include "devices/cpu/packing.h"
 #include "devices/rows/regions.h"
-#include "kernels/move/move.h"
 #include "kernels/select.h"
 
 extern const tern__device_ops tern__device_cpu;
@@ -44,15 +43,6 @@ tern_status tern__cpu_chosen(const tern__kernel *kernel, const tern__kernel_row 
 static bool fuses(const tern__target *target, const tern__call *call)
 {
     return tern__rows_has(call, tern__rowop_tables(target->isa_mask));
-}
-
-TERN__KERNEL(copy__ref);
-
-/* Is it a copy of elements that keep their places? */
-static bool moves(const tern__call *call, const tern__kernel *kernel)
-{
-    return kernel->run == tern_copy__ref && !tern__dtype_is_packed(call->out[0].dtype) &&
-           tern__shape_equal(call->in[0], &call->out[0]);
 }
 
 static tern__cpu_chooser *const choosers[TERN__OP_COUNT] = {
@@ -97,14 +87,6 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     }
     const tern__kernel *kernel = tern__cpu_reference(op);
     TERN__FAIL_IF(!kernel, TERN_UNSUPPORTED, "%s: the CPU has no kernel for it", call->op->name);
-    if (moves(call, kernel)) {
-        const tern__kernel *move = tern__kernel_select(TERN__FAMILY_move, target->isa_mask)->kernel;
-        *out = (tern__choice){.kernel = move,
-                              .name = move->name,
-                              .isa = tern__isa_name(move->isa),
-                              .work = tern__move_work(&call->out[0])};
-        return TERN_OK;
-    }
     *out = (tern__choice){.kernel = kernel,
                           .name = kernel->name,
                           .isa = tern__isa_name(kernel->isa),
