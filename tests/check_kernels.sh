@@ -52,7 +52,7 @@ fi
 # The check itself notices a family that nobody goes through, and a kernel that nobody calls.
 tree=$scratch/tree
 mkdir -p "$tree/src/kernels" "$tree/tests/kernels"
-printf 'TERN_FAMILY(known)\nTERN_FAMILY(forgotten)\nTERN_FAST(sum, sum__one, known, "f32")\nTERN_FAST(sum, sum__two, known, "f16")\n' \
+printf 'TERN_FAMILY(known)\nTERN_FAMILY(forgotten)\nTERN_FAST(sum, sum__one, known, sums, "f32")\nTERN_FAST(sum, sum__two, known, sums, "f16")\n' \
     >"$tree/src/kernels/kernels.def"
 printf 'if (row->family == TERN__FAMILY_known && tern__kernel_runs(row, mask))\n' >"$tree/tests/kernels/test_known.c"
 echo tern_sum__one >"$scratch/some"

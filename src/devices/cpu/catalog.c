@@ -277,7 +277,7 @@ static tern_kernel_info fast_entry(const tern__cpu_fast *fast, limits l)
 {
     const tern__kernel_row *row;
     const bool runs = tern__cpu_fast_runs(fast, l.mask, &row);
-    return (tern_kernel_info){.name = fast->kernel.name,
+    return (tern_kernel_info){.name = fast->name,
                               .op = tern__ops[fast->op].name,
                               .isa = tern__isa_name(row ? row->isa : TERN__ISA_BASELINE),
                               .when = fast->when,
@@ -291,7 +291,6 @@ static tern_kernel_info fast_entry(const tern__cpu_fast *fast, limits l)
 /* The reference is what runs if nothing else does: then the texts of the others say why. */
 static tern_kernel_info reference_entry(tern__opcode op, limits l)
 {
-    const tern__kernel *kernel = tern__cpu_reference(op);
     const tern__cpu_fast *fast;
     const tern__cpu_use *use;
     const tern__kernel_row *row;
@@ -306,9 +305,9 @@ static tern_kernel_info reference_entry(tern__opcode op, limits l)
         if (k == 0) /* what most calls would run on stands first */
             why = texts_of(l)->group[use->family];
     }
-    return (tern_kernel_info){.name = kernel->name,
+    return (tern_kernel_info){.name = tern__cpu_reference_name(op),
                               .op = tern__ops[op].name,
-                              .isa = tern__isa_name(kernel->isa),
+                              .isa = tern__isa_name(TERN__ISA_BASELINE),
                               .usable = true,
                               .chosen = !others,
                               .why =

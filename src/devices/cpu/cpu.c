@@ -17,8 +17,7 @@
 
 extern const tern__device_ops tern__device_cpu;
 
-/* The name says what runs: an interpreter. */
-static const tern__kernel row_kernel = {.name = TERN__ROW_KERNEL_NAME, .run = tern__row_run};
+static const tern__kernel row_kernel = {.run = tern__row_run};
 
 tern_status tern__cpu_keep(tern__arena *arena, const void *program, size_t bytes, const void **out)
 {
@@ -69,7 +68,7 @@ static tern_status choose(const tern__target *target, const tern__call *call,
                   candidate->name);
     if (program) {
         *out = (tern__choice){.kernel = &row_kernel,
-                              .name = row_kernel.name,
+                              .name = TERN__ROW_KERNEL_NAME,
                               .isa = tern__isa_name(rows->isa),
                               .rows = true,
                               .scratch_bytes = own_scratch(program, program->scratch_bytes),
@@ -81,6 +80,8 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     bool found = false;
     if (choosers[op])
         TERN_TRY(choosers[op](target, call, candidate, arena, out, &found));
+    if (!found)
+        TERN_TRY(tern__cpu_chosen_fast(target, call, arena, out, &found));
     if (found) {
         out->scratch_bytes = own_scratch(out->program, out->scratch_bytes);
         return TERN_OK;
@@ -88,8 +89,8 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     const tern__kernel *kernel = tern__cpu_reference(op);
     TERN__FAIL_IF(!kernel, TERN_UNSUPPORTED, "%s: the CPU has no kernel for it", call->op->name);
     *out = (tern__choice){.kernel = kernel,
-                          .name = kernel->name,
-                          .isa = tern__isa_name(kernel->isa),
+                          .name = tern__cpu_reference_name(op),
+                          .isa = tern__isa_name(TERN__ISA_BASELINE),
                           .reference = true,
                           .scratch_bytes = tern__cpu_reference_scratch(call),
                           .work = -1};

@@ -14,14 +14,14 @@
 #include "kernels/select.h"
 #include "kernels/ternary/product.h"
 
-static const tern__kernel gemm = {.name = "gemm", .run = tern_matmul__gemm};
-static const tern__kernel gemm_f64 = {.name = "gemm f64", .run = tern_matmul__f64};
-static const tern__kernel gemm_packed = {.name = "gemm packed", .run = tern_packed_matmul__gemm};
-static const tern__kernel ternary = {.name = "ternary packed", .run = tern_packed_ternary_matmul__packed};
-static const tern__kernel ternary_canonical = {.name = "ternary", .run = tern_ternary_matmul__packing};
-static const tern__kernel linear = {.name = "linear", .run = tern_linear__tiles};
-static const tern__kernel linear_gemm = {.name = "linear gemm", .run = tern_linear__gemm};
-static const tern__kernel epilogue = {.name = "product with epilogue", .run = tern__epilogue_run};
+static const tern__kernel gemm = {.run = tern_matmul__gemm};
+static const tern__kernel gemm_f64 = {.run = tern_matmul__f64};
+static const tern__kernel gemm_packed = {.run = tern_packed_matmul__gemm};
+static const tern__kernel ternary = {.run = tern_packed_ternary_matmul__packed};
+static const tern__kernel ternary_canonical = {.run = tern_ternary_matmul__packing};
+static const tern__kernel linear = {.run = tern_linear__tiles};
+static const tern__kernel linear_gemm = {.run = tern_linear__gemm};
+static const tern__kernel epilogue = {.run = tern__epilogue_run};
 
 /* ---- choosing ---- */
 
