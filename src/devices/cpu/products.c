@@ -237,7 +237,10 @@ static tern_status choose_epilogue(const tern__target *target, const tern__regio
     const tern__type *in[TERN__MAX_INPUTS_FIXED];
     const tern__call call = tern__region_call(r, 0, in);
     const struct product *product = product_of(&call);
-    tern__epilogue_program p = {.product_attrs = call.attrs, .y = call.out, .n_product = call.n_in};
+    tern__epilogue_program p = {.product_attrs = call.attrs,
+                                .y = call.out,
+                                .n_product = call.n_in,
+                                .elements = tern__epilogue_elements(tern__cpu())};
     tern__choice choice;
     bool any = false;
     if (!product || !product->hands_on(target, &call))

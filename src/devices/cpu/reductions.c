@@ -54,7 +54,8 @@ static tern__columns_program columns_of(const tern__target *target, const void *
     return (tern__columns_program){.kernel = loops,
                                    .rows = tern__rowop_tables(target->isa_mask),
                                    .streams = (int64_t)tern__type_bytes(&call->out[0]) >
-                                              tern__past_bytes(tern__cpu())};
+                                              tern__past_bytes(tern__cpu()),
+                                   .in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM)};
 }
 
 /* Few results of many elements. */
