@@ -104,7 +104,7 @@ static const tern_dtype dtypes[] = {TERN_I8, TERN_F16, TERN_F32, TERN_I64};
 
 static void check_all(const tern__kernel_row *row)
 {
-    static const int64_t sizes[] = {1, 2, 3, 15, 16, 17, 31, 64, 65, 130};
+    static const int64_t sizes[] = {1, 2, 3, 15, 16, 17, 31, 64, 65, 130, 300};
     for (int round = 0; round < harness_cases(400) && !harness_failed(); round++) {
         tern__type type = {.dtype = dtypes[round % 4], .rank = (int)roll(5)};
         for (int d = 0, left = 1 << 16; d < type.rank; d++) {
@@ -141,6 +141,20 @@ TEST(large_results)
         type.shape[2] = (tern__past_bytes(tern__cpu()) >> k) / (3 * 2080) + 65;
         check(row, tern__cpu(), &type, false);
     }
+}
+
+/* Of whole lines, which are stored past the caches when they are turned: narrow blocks, of which the next is fetched, and wide ones. */
+TEST(whole_lines_beside_small_caches)
+{
+    int count;
+    const tern__kernel_row *rows = tern__kernel_rows(&count);
+    for (int k = 0; k < 32 && !harness_failed(); k++)
+        for (int i = 0; i < count; i++)
+            if (rows[i].family == TERN__FAMILY_move && tern__kernel_runs(&rows[i], tern__cpu()->isa_mask)) {
+                const tern__type type = {
+                    .dtype = dtypes[k % 4], .rank = 2, .shape = {64 * (1 + roll(9)), 64 * (1 + roll(9))}};
+                check(&rows[i], &caches[2 + k / 4 % 2], &type, false);
+            }
 }
 
 /* ---- against the reference ---- */
