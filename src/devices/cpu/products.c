@@ -2,6 +2,7 @@
 #include "devices/cpu/products.h"
 
 #include "base/alloc.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "devices/cpu/candidates.h"
 #include "devices/cpu/cpu.h"
@@ -225,11 +226,6 @@ static const struct product *product_of(const tern__call *call)
 
 /* ---- products with epilogues ---- */
 
-static size_t whole_lines(size_t bytes)
-{
-    return (bytes + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
-}
-
 /* The product is chosen as if it were alone, so that its bits are the same; the rest is a row program. */
 static tern_status choose_epilogue(const tern__target *target, const tern__region *r, int64_t rows,
                                    tern__arena *arena, tern__choice *out, bool *found)
@@ -257,8 +253,8 @@ static tern_status choose_epilogue(const tern__target *target, const tern__regio
             p.rows_in[n++] = (uint8_t)i;
     p.product = choice.kernel;
     p.product_program = choice.program;
-    p.rows_at = whole_lines(choice.scratch_bytes);
-    p.room_at = p.rows_at + whole_lines(p.rows->scratch_bytes);
+    p.rows_at = tern__whole_lines(choice.scratch_bytes);
+    p.room_at = p.rows_at + tern__whole_lines(p.rows->scratch_bytes);
     p.scratch_bytes = p.room_at + TERN__EPILOGUE_ROOM * sizeof(float);
     choice.kernel = &epilogue;
     choice.streamed = choice.streamed ? p.product_in[choice.streamed] : 0;
