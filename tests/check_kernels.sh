@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every kernel of kernels.def has a checker in tests/kernels: a family a program that takes its rows and asks which of them run here, a
 # row TERN_FAST one that calls it. Row programs have theirs, which go over all tables that there are. What is added without a checker
-# fails here, instead of being tested by nobody.
+# fails here, instead of being tested by nobody. Nor do inner loops ask what the processor is like: plans do.
 . "$(dirname "$0")/harness.sh"
 
 # unchecked TREE: prints the families that no program of TREE/tests/kernels goes through.
@@ -25,6 +25,15 @@ uncalled()
         done
 }
 
+# asking TREE: prints the files of inner loops that ask what the processor is like, instead of finding it in their program.
+asking()
+{
+    local files
+    files=$(ls "$1"/src/kernels/x86/* "$1"/src/kernels/arm/* "$1"/src/kernels/*/*_impl.h 2>/dev/null)
+    # shellcheck disable=SC2086 # names of sources have no spaces
+    grep -l 'tern__cpu()' $files | sed 's/.*src/src/'
+}
+
 # verdict NAME FOUND: passes if nothing was found.
 verdict()
 {
@@ -36,6 +45,8 @@ verdict()
 }
 
 verdict "families without a checker in tests/kernels" "$(unchecked "$root")"
+
+verdict "inner loops that ask for the processor while they run" "$(asking "$root")"
 
 # Macros write names of functions: what the compiled programs call counts.
 objects=$(find "$build" -path '*tests_kernels_test_*' -name 'test_*.o')
@@ -51,16 +62,17 @@ fi
 
 # The check itself notices a family that nobody goes through, and a kernel that nobody calls.
 tree=$scratch/tree
-mkdir -p "$tree/src/kernels" "$tree/tests/kernels"
-printf 'TERN_FAMILY(known)\nTERN_FAMILY(forgotten)\nTERN_FAST(sum, sum__one, known, "f32")\nTERN_FAST(sum, sum__two, known, "f16")\n' \
+mkdir -p "$tree/src/kernels/sums" "$tree/tests/kernels"
+echo 'return tern__cpu()->l2_bytes;' >"$tree/src/kernels/sums/sums_impl.h"
+printf 'TERN_FAMILY(known)\nTERN_FAMILY(forgotten)\nTERN_FAST(sum, sum__one, known, sums, "f32")\nTERN_FAST(sum, sum__two, known, sums, "f16")\n' \
     >"$tree/src/kernels/kernels.def"
 printf 'if (row->family == TERN__FAMILY_known && tern__kernel_runs(row, mask))\n' >"$tree/tests/kernels/test_known.c"
 echo tern_sum__one >"$scratch/some"
-found="$(unchecked "$tree") $(uncalled "$tree" "$scratch/some")"
-if [ "$found" = "forgotten sum__two" ]; then
+found="$(unchecked "$tree") $(uncalled "$tree" "$scratch/some") $(asking "$tree")"
+if [ "$found" = "forgotten sum__two src/kernels/sums/sums_impl.h" ]; then
     pass
 else
-    fail "a kernel without a checker" "found '$found'"
+    fail "a kernel without a checker, or one that asks" "found '$found'"
 fi
 
 finish

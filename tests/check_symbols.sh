@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The shared library exports tern_* and nothing else, nothing internal (tern__*), and everything that the program
-# uses: the program is linked statically, so the linker would not notice.
+# uses: the program is linked statically, so the linker would not notice. No variable of it is large.
 . "$(dirname "$0")/harness.sh"
 
 # Names of FILES' symbols that nm lists with FLAGS, without the leading underscore that macOS adds.
@@ -8,6 +8,12 @@ symbols()
 {
     nm "$@" 2>/dev/null | awk -v mac="$([ "$(uname -s)" = Darwin ] && echo 1)" '
         NF >= 2 { name = $NF; if (mac) sub(/^_/, "", name); print name }' | sort -u
+}
+
+# large FILE: its variables that take more than a MiB, name and bytes.
+large()
+{
+    nm -S -t d "$1" 2>/dev/null | awk 'NF == 4 && $3 ~ /^[bBdD]$/ && $2 + 0 > 1048576 { print $4, $2 + 0 }'
 }
 
 # stray NAMES: those that should not be exported.
@@ -37,6 +43,14 @@ if [ -z "$bad" ]; then
     pass
 else
     fail "exported symbols" "$(basename "$TERN_LIB") exports names that do not start with tern_ or are internal:" $bad
+fi
+
+# Memory that every process has, whether it uses it or not.
+found=$(large "$TERN_LIB")
+if [ -z "$found" ]; then
+    pass
+else
+    fail "variables" "$(basename "$TERN_LIB") has some of more than a MiB:" $found
 fi
 
 # The check itself: internal and unprefixed names are strays, public ones are not.

@@ -53,6 +53,14 @@ typedef enum tern__feature {
 #undef TERN__FEATURE_ENUM
     TERN__FEATURE_COUNT
 } tern__feature;
+
+/* How many of them are instruction sets, which caps can take away (tern__feature_is_isa). */
+enum {
+    TERN__ISA_FEATURE_KINDS = 0
+#define TERN__FEATURE_IS_ISA(id, name, base, promised) +(TERN__ISA_##base != TERN__ISA_BASELINE)
+    TERN__FEATURE_LIST(TERN__FEATURE_IS_ISA)
+#undef TERN__FEATURE_IS_ISA
+};
 /* clang-format on */
 
 typedef struct tern__cpu_info {

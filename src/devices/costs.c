@@ -117,7 +117,7 @@ static tern__cost kind_of(const tern__call *call)
 
 double tern__cost_of_call(const tern__device_costs *costs, const tern__call *call)
 {
-    const double flops = call->op->cost(call, call->op->cost_factor), bytes = tern__op_bytes(call);
+    const double flops = call->op->cost(call, call->op->cost_factor), bytes = tern__step_bytes(call);
     const tern__cost kind = kind_of(call);
     if (kind != TERN__COST_float_matrix && kind != TERN__COST_low_matrix)
         return tern__cost_ns(costs, kind, tern__costs[kind].unit == TERN__COST_UNIT_FLOPS ? flops : bytes);

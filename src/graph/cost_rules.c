@@ -60,9 +60,12 @@ static double bytes(const tern__type *type)
 
 double tern__op_bytes(const tern__call *call)
 {
+    return call->op->flags & (TERN__VIEW | TERN__LEAF) ? 0 : tern__step_bytes(call);
+}
+
+double tern__step_bytes(const tern__call *call)
+{
     double total = 0;
-    if (call->op->flags & (TERN__VIEW | TERN__LEAF))
-        return 0;
     for (int i = 0; i < call->n_in; i++)
         total += bytes(call->in[i]);
     for (int i = 0; i < call->n_out; i++)

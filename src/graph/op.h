@@ -130,9 +130,12 @@ int tern__op_results(const tern__op *op, const tern__attr *attrs);
  * types, fully checked (ranks, sizes, overflow). Messages start with the op's name. */
 tern_status tern__op_infer(const tern__call *call, tern_dtype *operands);
 
-/* Bytes that one run reads and writes, operands and results counted once each; 0 for leaves and views (one that
- * has to copy moves its bytes twice). An estimate, like the cost. `call` has its result types. */
+/* Bytes that one run reads and writes, operands and results counted once each; 0 for leaves and views. An estimate, like the
+ * cost. `call` has its result types. */
 double tern__op_bytes(const tern__call *call);
+
+/* The same of a call that is a step of a plan: a view that is one has to copy. */
+double tern__step_bytes(const tern__call *call);
 
 /* The default of every attribute of `op` into attrs[op->n_attrs]. */
 void tern__op_default_attrs(const tern__op *op, tern__attr *attrs);

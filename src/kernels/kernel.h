@@ -41,9 +41,9 @@ typedef tern_status (*tern__kernel_fn)(tern__kernel_args *args, int64_t begin, i
 /* Bytes of scratch that one call needs, from operand types (TERN_SCRATCH of kernels.def). */
 typedef size_t tern__scratch_rule(int n_in, const tern__type *const *in, const tern__attr *attrs);
 typedef tern__scratch_rule *tern__scratch_fn;
+
+/* What plans name it, and the level that it needs, stand in tables: ops.def, kernels.def. */
 typedef struct tern__kernel {
-    const char *name; /* "add__ref" */
-    tern__isa isa;    /* level it needs */
     tern__kernel_fn run;
     tern__kernel_fn finish; /* NULL, or: on the same items, when `run` has done all of the step's */
 } tern__kernel;

@@ -27,7 +27,7 @@ tern_status tern__step_of(const tern__target *target, const tern__call *call,
 {
     tern__choice choice;
     TERN_TRY(target->choose(target, call, candidate, arena, &choice));
-    double flops = call->op->cost(call, call->op->cost_factor), bytes = (double)tern__op_bytes(call);
+    double flops = call->op->cost(call, call->op->cost_factor), bytes = tern__step_bytes(call);
     int64_t work = choice.work >= 0 ? choice.work : call->op->work(call);
     int parts =
         candidate && candidate->parts ? candidate->parts : tern__target_parts(target, work, flops, bytes);

@@ -229,6 +229,14 @@ TEST(caps_of_features)
     CHECK_EQ(cap.level, TERN__ISA_NEON);
 }
 
+TEST(features_that_can_be_taken_away_are_counted)
+{
+    int n = 0;
+    for (int f = TERN__FEATURE_NONE; f <= TERN__FEATURE_COUNT; f++)
+        n += tern__feature_is_isa((tern__feature)f);
+    CHECK_EQ(TERN__ISA_FEATURE_KINDS, n);
+}
+
 TEST(masks_without_features)
 {
     const uint32_t b = TERN__ISA_BIT(BASELINE), s = TERN__ISA_BIT(SSE42), a = TERN__ISA_BIT(AVX2),

@@ -13,6 +13,19 @@ static void check_estimates(const char *op, const char *in, const char *attrs, i
     CHECK_NEAR(tern__op_bytes(&c.call), bytes, 0);
 }
 
+/* A view that is a step of a plan has to copy; elsewhere it costs nothing. */
+TEST(steps_that_are_views_move_bytes)
+{
+    parsed_call c;
+    CHECK(infer_parse("reshape", "f32[6,10]", "shape=[60]", &c));
+    CHECK_OK(tern__op_infer(&c.call, c.operands));
+    CHECK_NEAR(tern__op_bytes(&c.call), 0, 0);
+    CHECK_NEAR(tern__step_bytes(&c.call), 480, 0);
+    CHECK(infer_parse("add", "f32[2,3] f32[3]", "", &c));
+    CHECK_OK(tern__op_infer(&c.call, c.operands));
+    CHECK_NEAR(tern__step_bytes(&c.call), tern__op_bytes(&c.call), 0);
+}
+
 TEST(work_cost_and_bytes)
 {
     check_estimates("input", "", "shape=[2,3]", 1, 0, 0);

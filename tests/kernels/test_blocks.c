@@ -174,7 +174,8 @@ static void at_every_level(void (*check)(void))
             continue;
         program.columns =
             (tern__columns_program){.kernel = tern__kernel_select(TERN__FAMILY_columns, mask)->kernel,
-                                    .rows = tern__rowop_tables(mask)};
+                                    .rows = tern__rowop_tables(mask),
+                                    .in_order = roll(2) == 0};
         check();
     }
 }

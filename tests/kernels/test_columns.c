@@ -4,7 +4,6 @@
 #include "call.h"
 #include "kernels/reduce/columns.h"
 #include "kernels/select.h"
-#include "one_stream.h"
 
 static tern__columns_program inner;
 
@@ -78,9 +77,10 @@ static void check_call(call *c, int op)
     for (const tern__kernel_row *row = rows; row < rows + count; row++) {
         if (row->family != TERN__FAMILY_columns || !tern__kernel_runs(row, tern__cpu()->isa_mask))
             continue;
-        inner = (tern__columns_program){
-            .kernel = row->kernel, .rows = tern__rowop_tables(tern__isa_mask_capped(tern__cpu(), row->isa))};
-        pretend_one_stream(roll(2) == 0);
+        inner =
+            (tern__columns_program){.kernel = row->kernel,
+                                    .rows = tern__rowop_tables(tern__isa_mask_capped(tern__cpu(), row->isa)),
+                                    .in_order = roll(2) == 0};
         c->kernel = ops[op].columns;
         c->items = tern__columns_work(&c->in[0].type, &c->out[0].type);
         CHECK_OK(call_run(c));

@@ -109,7 +109,7 @@ static void at_every_level(void (*check)(void))
             continue;
         const tern__kernel_row *row = tern__kernel_select(TERN__FAMILY_columns, mask);
         program = (tern__columns_program){
-            .kernel = row->kernel, .rows = tern__rowop_tables(mask), .streams = roll(2)};
+            .kernel = row->kernel, .rows = tern__rowop_tables(mask), .streams = roll(2), .in_order = roll(2)};
         check();
     }
 }

@@ -26,7 +26,7 @@ static tern_status count(tern__kernel_args *args, int64_t begin, int64_t end)
     return TERN_OK;
 }
 
-static const tern__kernel kernel = {.name = "count", .run = count};
+static const tern__kernel kernel = {.run = count};
 static char scratch[PARTS];
 static tern__cpu_claim claims[PARTS];
 
@@ -106,7 +106,7 @@ static tern_status look_at_borders(tern__kernel_args *args, int64_t begin, int64
 /* Results of items, rows of n f32: where shares, tails and claimed pieces begin, a line begins, if there are items enough. */
 TEST(no_two_workers_write_to_one_line)
 {
-    static const tern__kernel looking = {.name = "look", .run = look_at_borders};
+    static const tern__kernel looking = {.run = look_at_borders};
     static const int64_t columns[] = {1, 2, 3, 4, 7, 8, 16, 24, 100, 1000}, sizes[] = {37, 640, 999, MOST};
     static float memory[1];
     const int64_t strides[] = {1, 1};
@@ -135,7 +135,7 @@ TEST(no_two_workers_write_to_one_line)
 /* Rows of whole lines, and a number of each: it is the numbers that decide. */
 TEST(every_result_counts)
 {
-    static const tern__kernel looking = {.name = "look", .run = look_at_borders};
+    static const tern__kernel looking = {.run = look_at_borders};
     static float memory[1];
     const int64_t strides[] = {1, 1};
     const tern__type rows = {.dtype = TERN_I8, .rank = 2, .shape = {MOST, 128}},
@@ -215,7 +215,7 @@ static tern_status fail(tern__kernel_args *args, int64_t begin, int64_t end)
 /* A worker that fails stops, and says why. */
 TEST(failure_ends_a_part)
 {
-    static const tern__kernel failing = {.name = "fail", .run = fail};
+    static const tern__kernel failing = {.run = fail};
     tern__cpu_work work = work_of(40, 2, true);
     tern__fault fault = {0};
     work.kernel = &failing;

@@ -200,6 +200,34 @@ static tern_tensor *turned(tern_tensor *x)
     return tern_contiguous(tern_permute(x, 3, (int64_t[]){0, 2, 1}));
 }
 
+/* No view can do these. */
+static tern_tensor *reshape_turned(tern_tensor *x)
+{
+    return tern_reshape(tern_permute(x, 3, (int64_t[]){0, 2, 1}), 2, (int64_t[]){tern_shape(x)[0], -1});
+}
+
+static tern_tensor *reshape_sliced(tern_tensor *x)
+{
+    return tern_reshape(tern_narrow(x, 2, 1, 150), 2, (int64_t[]){tern_shape(x)[0], -1});
+}
+
+static tern_tensor *concat(tern_tensor *x)
+{
+    return tern_concat(2, (tern_tensor *[]){x, tern_permute(x, 3, (int64_t[]){0, 2, 1})}, -1);
+}
+
+static tern_tensor *stack(tern_tensor *x)
+{
+    return tern_stack(2, (tern_tensor *[]){x, tern_permute(x, 3, (int64_t[]){0, 2, 1})}, 1);
+}
+
+static tern_tensor *split(tern_tensor *x)
+{
+    tern_tensor *parts[2];
+    tern_split(x, 2, (int64_t[]){90, 100}, -1, parts);
+    return parts[1];
+}
+
 /* Updates meet in rows: added in order, by one worker. */
 static tern_tensor *scatter_add(tern_tensor *x)
 {
@@ -247,6 +275,11 @@ static const struct op_case {
     {"argmax of columns", argmax_of_columns, 3, {6, 90, 300}, true, true},
     {"attention", attention, 3, {20, 8, 64}, true, true},
     {"contiguous", turned, 3, {6, 170, 190}, true, true},
+    {"reshape of a permutation", reshape_turned, 3, {6, 170, 190}, true, true},
+    {"reshape of a slice", reshape_sliced, 3, {6, 170, 190}, true, true},
+    {"concat", concat, 3, {6, 180, 180}, true, true},
+    {"stack", stack, 3, {6, 180, 180}, true, true},
+    {"split", split, 3, {6, 170, 190}, true, true},
     {"scatter_add", scatter_add, 2, {8, 300}, false, false},
 };
 

@@ -4,9 +4,8 @@
 #include "devices/cpu/candidates.h"
 #include "devices/cpu/cpu.h"
 
-static const tern__kernel by_rows = {.name = "attention", .run = tern_attention__chunks};
-static const tern__kernel by_chunks = {
-    .name = "attention in chunks", .run = tern_attention__chunks, .finish = tern_attention__merge};
+static const tern__kernel by_rows = {.run = tern_attention__chunks};
+static const tern__kernel by_chunks = {.run = tern_attention__chunks, .finish = tern_attention__merge};
 
 bool tern__cpu_attention_plan(const tern__target *target, const tern__call *call,
                               tern__attention_variant variant, const tern__kernel_row **row,

@@ -88,8 +88,8 @@ typedef struct cap_texts {
     char stronger[GROUPS][SHORT], above[SHORT], features[64];
 } cap_texts;
 
-/* Which of some features are taken away, as a number. */
-enum { TAKEN = 1 << (TERN__FEATURE_COUNT - TERN__FEATURE_NONE - 1) };
+/* Which features are taken away of those that can be, as a number. */
+enum { TAKEN = 1 << TERN__ISA_FEATURE_KINDS };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static cap_texts texts[TERN__ISA_COUNT][TAKEN];
@@ -98,7 +98,13 @@ static char no_level[TERN__ISA_COUNT][SHORT], no_feature[TERN__FEATURE_COUNT][SH
 
 static cap_texts *texts_at(tern__isa_cap cap)
 {
-    return &texts[cap.level][cap.without >> (TERN__ISA_FEATURES + TERN__FEATURE_NONE + 1)];
+    unsigned taken_away = 0, bit = 1;
+    for (int f = TERN__FEATURE_NONE + 1; f < TERN__FEATURE_COUNT; f++)
+        if (tern__feature_is_isa((tern__feature)f)) {
+            taken_away |= cap.without & TERN__ISA_FEATURE_BIT(f) ? bit : 0;
+            bit *= 2;
+        }
+    return &texts[cap.level][taken_away];
 }
 
 __attribute__((format(printf, 3, 4))) static void add(char *to, size_t size, const char *format, ...)
@@ -277,7 +283,7 @@ static tern_kernel_info fast_entry(const tern__cpu_fast *fast, limits l)
 {
     const tern__kernel_row *row;
     const bool runs = tern__cpu_fast_runs(fast, l.mask, &row);
-    return (tern_kernel_info){.name = fast->kernel.name,
+    return (tern_kernel_info){.name = fast->name,
                               .op = tern__ops[fast->op].name,
                               .isa = tern__isa_name(row ? row->isa : TERN__ISA_BASELINE),
                               .when = fast->when,
@@ -291,7 +297,6 @@ static tern_kernel_info fast_entry(const tern__cpu_fast *fast, limits l)
 /* The reference is what runs if nothing else does: then the texts of the others say why. */
 static tern_kernel_info reference_entry(tern__opcode op, limits l)
 {
-    const tern__kernel *kernel = tern__cpu_reference(op);
     const tern__cpu_fast *fast;
     const tern__cpu_use *use;
     const tern__kernel_row *row;
@@ -306,9 +311,9 @@ static tern_kernel_info reference_entry(tern__opcode op, limits l)
         if (k == 0) /* what most calls would run on stands first */
             why = texts_of(l)->group[use->family];
     }
-    return (tern_kernel_info){.name = kernel->name,
+    return (tern_kernel_info){.name = tern__cpu_reference_name(op),
                               .op = tern__ops[op].name,
-                              .isa = tern__isa_name(kernel->isa),
+                              .isa = tern__isa_name(TERN__ISA_BASELINE),
                               .usable = true,
                               .chosen = !others,
                               .why =

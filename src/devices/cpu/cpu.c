@@ -13,13 +13,11 @@
 #include "devices/cpu/library.h"
 #include "devices/cpu/packing.h"
 #include "devices/rows/regions.h"
-#include "kernels/move/move.h"
 #include "kernels/select.h"
 
 extern const tern__device_ops tern__device_cpu;
 
-/* The name says what runs: an interpreter. */
-static const tern__kernel row_kernel = {.name = TERN__ROW_KERNEL_NAME, .run = tern__row_run};
+static const tern__kernel row_kernel = {.run = tern__row_run};
 
 tern_status tern__cpu_keep(tern__arena *arena, const void *program, size_t bytes, const void **out)
 {
@@ -46,15 +44,6 @@ static bool fuses(const tern__target *target, const tern__call *call)
     return tern__rows_has(call, tern__rowop_tables(target->isa_mask));
 }
 
-TERN__KERNEL(copy__ref);
-
-/* Is it a copy of elements that keep their places? */
-static bool moves(const tern__call *call, const tern__kernel *kernel)
-{
-    return kernel->run == tern_copy__ref && !tern__dtype_is_packed(call->out[0].dtype) &&
-           tern__shape_equal(call->in[0], &call->out[0]);
-}
-
 static tern__cpu_chooser *const choosers[TERN__OP_COUNT] = {
 #define TERN_CHOOSER(op, chooser, ways) [TERN__OP_##op] = tern__cpu_##chooser,
 #include "kernels/kernels.def"
@@ -79,7 +68,7 @@ static tern_status choose(const tern__target *target, const tern__call *call,
                   candidate->name);
     if (program) {
         *out = (tern__choice){.kernel = &row_kernel,
-                              .name = row_kernel.name,
+                              .name = TERN__ROW_KERNEL_NAME,
                               .isa = tern__isa_name(rows->isa),
                               .rows = true,
                               .scratch_bytes = own_scratch(program, program->scratch_bytes),
@@ -91,23 +80,17 @@ static tern_status choose(const tern__target *target, const tern__call *call,
     bool found = false;
     if (choosers[op])
         TERN_TRY(choosers[op](target, call, candidate, arena, out, &found));
+    if (!found)
+        TERN_TRY(tern__cpu_chosen_fast(target, call, arena, out, &found));
     if (found) {
         out->scratch_bytes = own_scratch(out->program, out->scratch_bytes);
         return TERN_OK;
     }
     const tern__kernel *kernel = tern__cpu_reference(op);
     TERN__FAIL_IF(!kernel, TERN_UNSUPPORTED, "%s: the CPU has no kernel for it", call->op->name);
-    if (moves(call, kernel)) {
-        const tern__kernel *move = tern__kernel_select(TERN__FAMILY_move, target->isa_mask)->kernel;
-        *out = (tern__choice){.kernel = move,
-                              .name = move->name,
-                              .isa = tern__isa_name(move->isa),
-                              .work = tern__move_work(&call->out[0])};
-        return TERN_OK;
-    }
     *out = (tern__choice){.kernel = kernel,
-                          .name = kernel->name,
-                          .isa = tern__isa_name(kernel->isa),
+                          .name = tern__cpu_reference_name(op),
+                          .isa = tern__isa_name(TERN__ISA_BASELINE),
                           .reference = true,
                           .scratch_bytes = tern__cpu_reference_scratch(call),
                           .work = -1};

@@ -69,7 +69,7 @@ tern_status tern__cpu_chosen(const tern__kernel *kernel, const tern__kernel_row 
                              size_t bytes, tern__arena *arena, tern__choice *out, bool *found);
 
 /* Chooses a kernel for a call of an op whose row TERN_CHOOSER of kernels.def it is: *out is filled and *found set, or both stay as
- * they are (false) where only the reference kernel will do. `scratch_bytes` is what a call needs, wherever it comes from.
+ * they are (false) where none of its families will do. `scratch_bytes` is what a call needs, wherever it comes from.
  * `candidate`: how, of what tern__cpu_candidates listed; NULL: as usual. */
 typedef tern_status tern__cpu_chooser(const tern__target *target, const tern__call *call,
                                       const tern__candidate *candidate, tern__arena *arena, tern__choice *out,

@@ -41,7 +41,7 @@ static tern_status run_choice(const tern__target *target, const tern__call *call
                              .items = choice->work >= 0 ? choice->work : call->op->work(call)}};
     atomic_init(&e.failed, TERN_OK);
     e.work.parts = tern__target_parts(target, e.work.items, call->op->cost(call, call->op->cost_factor),
-                                      tern__op_bytes(call));
+                                      tern__step_bytes(call));
     e.work.scratch_stride = (choice->scratch_bytes + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
     const size_t shared = (choice->shared_bytes + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
     const size_t bytes = shared + e.work.scratch_stride * (size_t)e.work.parts;

@@ -182,7 +182,7 @@ static tern_status run(tern__kernel_args *args, int64_t begin, int64_t end)
     return tern_matmul__gemm(&own, 0, p->own.work);
 }
 
-static const tern__kernel kernel = {.name = "matmul by library", .run = run};
+static const tern__kernel kernel = {.run = run};
 
 tern_status tern__cpu_library(const tern__target *target, const tern__call *call, tern__arena *arena,
                               tern__choice *out, bool *found)

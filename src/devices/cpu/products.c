@@ -2,6 +2,7 @@
 #include "devices/cpu/products.h"
 
 #include "base/alloc.h"
+#include "base/sizes.h"
 #include "base/status.h"
 #include "devices/cpu/candidates.h"
 #include "devices/cpu/cpu.h"
@@ -14,14 +15,14 @@
 #include "kernels/select.h"
 #include "kernels/ternary/product.h"
 
-static const tern__kernel gemm = {.name = "gemm", .run = tern_matmul__gemm};
-static const tern__kernel gemm_f64 = {.name = "gemm f64", .run = tern_matmul__f64};
-static const tern__kernel gemm_packed = {.name = "gemm packed", .run = tern_packed_matmul__gemm};
-static const tern__kernel ternary = {.name = "ternary packed", .run = tern_packed_ternary_matmul__packed};
-static const tern__kernel ternary_canonical = {.name = "ternary", .run = tern_ternary_matmul__packing};
-static const tern__kernel linear = {.name = "linear", .run = tern_linear__tiles};
-static const tern__kernel linear_gemm = {.name = "linear gemm", .run = tern_linear__gemm};
-static const tern__kernel epilogue = {.name = "product with epilogue", .run = tern__epilogue_run};
+static const tern__kernel gemm = {.run = tern_matmul__gemm};
+static const tern__kernel gemm_f64 = {.run = tern_matmul__f64};
+static const tern__kernel gemm_packed = {.run = tern_packed_matmul__gemm};
+static const tern__kernel ternary = {.run = tern_packed_ternary_matmul__packed};
+static const tern__kernel ternary_canonical = {.run = tern_ternary_matmul__packing};
+static const tern__kernel linear = {.run = tern_linear__tiles};
+static const tern__kernel linear_gemm = {.run = tern_linear__gemm};
+static const tern__kernel epilogue = {.run = tern__epilogue_run};
 
 /* ---- choosing ---- */
 
@@ -225,11 +226,6 @@ static const struct product *product_of(const tern__call *call)
 
 /* ---- products with epilogues ---- */
 
-static size_t whole_lines(size_t bytes)
-{
-    return (bytes + TERN__ALIGN - 1) / TERN__ALIGN * TERN__ALIGN;
-}
-
 /* The product is chosen as if it were alone, so that its bits are the same; the rest is a row program. */
 static tern_status choose_epilogue(const tern__target *target, const tern__region *r, int64_t rows,
                                    tern__arena *arena, tern__choice *out, bool *found)
@@ -237,7 +233,10 @@ static tern_status choose_epilogue(const tern__target *target, const tern__regio
     const tern__type *in[TERN__MAX_INPUTS_FIXED];
     const tern__call call = tern__region_call(r, 0, in);
     const struct product *product = product_of(&call);
-    tern__epilogue_program p = {.product_attrs = call.attrs, .y = call.out, .n_product = call.n_in};
+    tern__epilogue_program p = {.product_attrs = call.attrs,
+                                .y = call.out,
+                                .n_product = call.n_in,
+                                .elements = tern__epilogue_elements(tern__cpu())};
     tern__choice choice;
     bool any = false;
     if (!product || !product->hands_on(target, &call))
@@ -254,8 +253,8 @@ static tern_status choose_epilogue(const tern__target *target, const tern__regio
             p.rows_in[n++] = (uint8_t)i;
     p.product = choice.kernel;
     p.product_program = choice.program;
-    p.rows_at = whole_lines(choice.scratch_bytes);
-    p.room_at = p.rows_at + whole_lines(p.rows->scratch_bytes);
+    p.rows_at = tern__whole_lines(choice.scratch_bytes);
+    p.room_at = p.rows_at + tern__whole_lines(p.rows->scratch_bytes);
     p.scratch_bytes = p.room_at + TERN__EPILOGUE_ROOM * sizeof(float);
     choice.kernel = &epilogue;
     choice.streamed = choice.streamed ? p.product_in[choice.streamed] : 0;

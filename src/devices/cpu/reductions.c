@@ -2,7 +2,6 @@
  * numbers, the places of extremes, softmax of columns, and running sums. */
 #include "devices/cpu/cpu.h"
 
-#include "base/status.h"
 #include "devices/cpu/kernels.h"
 #include "graph/region.h"
 #include "kernels/past.h"
@@ -12,8 +11,7 @@
 #include "kernels/reduce/softmax.h"
 #include "tensor/op_attrs.h"
 
-static const tern__kernel several_blocks = {
-    .name = "blocks__reduce", .run = tern_blocks__reduce, .finish = tern_blocks__finish};
+static const tern__kernel several_blocks = {.run = tern_blocks__reduce, .finish = tern_blocks__finish};
 
 static bool has_blocks(const tern__call *call, tern__blocks_program *out)
 {
@@ -51,11 +49,20 @@ bool tern__cpu_shares_rows(const tern__call *call)
            tern__blocks_plan(x, &call->attrs[0], &plan);
 }
 
-/* Few results of many elements. */
-static tern_status choose_blocks(const tern__call *call, const tern__columns_program *columns,
-                                 tern__arena *arena, tern__choice *out, bool *found)
+static tern__columns_program columns_of(const tern__target *target, const void *loops, const tern__call *call)
 {
-    tern__blocks_program plan = {.columns = *columns};
+    return (tern__columns_program){.kernel = loops,
+                                   .rows = tern__rowop_tables(target->isa_mask),
+                                   .streams = (int64_t)tern__type_bytes(&call->out[0]) >
+                                              tern__past_bytes(tern__cpu()),
+                                   .in_order = tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM)};
+}
+
+/* Few results of many elements. */
+tern_status tern__cpu_takes_blocks(const tern__target *target, const void *loops, const tern__call *call,
+                                   tern__arena *arena, tern__choice *out, bool *found)
+{
+    tern__blocks_program plan = {.columns = columns_of(target, loops, call)};
     if (!has_blocks(call, &plan) || !tern__blocks_plan(call->in[0], &call->attrs[0], &plan))
         return TERN_OK;
     if (plan.blocks > 1)
@@ -66,74 +73,52 @@ static tern_status choose_blocks(const tern__call *call, const tern__columns_pro
     return tern__cpu_keep(arena, &plan, sizeof plan, &out->program);
 }
 
-/* Whether the op's own kernel is for the call; the rest of the choice. */
-static bool fits(const tern__call *call, tern__choice *out)
+/* With no more than the columns' program. */
+static tern_status take(const tern__target *target, const void *loops, const tern__call *call,
+                        tern__arena *arena, tern__choice *out, bool *found)
+{
+    const tern__columns_program columns = columns_of(target, loops, call);
+    *found = true;
+    return tern__cpu_keep(arena, &columns, sizeof columns, &out->program);
+}
+
+/* Whole numbers have no mean. */
+tern_status tern__cpu_takes_columns(const tern__target *target, const void *loops, const tern__call *call,
+                                    tern__arena *arena, tern__choice *out, bool *found)
+{
+    const tern__opcode op = tern__op_code(call->op);
+    const tern__type *x = call->in[0];
+    const bool whole = tern__is_whole(x->dtype) && op != TERN__OP_mean && op != TERN__OP_var;
+    if (!tern__columns_fit(x, &call->attrs[0], whole))
+        return TERN_OK;
+    out->work = tern__columns_work(x, &call->out[0]);
+    return take(target, loops, call, arena, out, found);
+}
+
+tern_status tern__cpu_takes_softmax_columns(const tern__target *target, const void *loops,
+                                            const tern__call *call, tern__arena *arena, tern__choice *out,
+                                            bool *found)
 {
     const tern__type *x = call->in[0];
-    const tern__attr *axes = &call->attrs[0];
-    bool whole = false;
-    switch (tern__op_code(call->op)) {
-    case TERN__OP_sum:
-    case TERN__OP_max:
-    case TERN__OP_min:
-    case TERN__OP_any:
-    case TERN__OP_all:
-        whole = tern__is_whole(x->dtype);
-        /* fall through */
-    case TERN__OP_mean:
-    case TERN__OP_var:
-        if (!tern__columns_fit(x, axes, whole))
-            return false;
-        out->work = tern__columns_work(x, &call->out[0]);
-        return true;
-    case TERN__OP_softmax:
-    case TERN__OP_log_softmax:
-        if (!tern__softmax_columns_fit(x, axes))
-            return false;
-        out->work = tern__softmax_columns_work(x, axes);
-        out->scratch_bytes = tern__softmax_columns_scratch();
-        return true;
-    case TERN__OP_argmax:
-    case TERN__OP_argmin:
-        return tern__arg_fit(x, axes, &out->work);
-    case TERN__OP_cumsum:
-        return tern__running_fit(x, axes, &out->work);
-    default:
-        return false;
-    }
-}
-
-static tern_status choose_own(const tern__call *call, const tern__columns_program *columns,
-                              tern__arena *arena, tern__choice *out, bool *found)
-{
-    if (!fits(call, out))
+    if (!tern__softmax_columns_fit(x, &call->attrs[0]))
         return TERN_OK;
-    *found = true;
-    return tern__cpu_keep(arena, columns, sizeof *columns, &out->program);
+    out->work = tern__softmax_columns_work(x, &call->attrs[0]);
+    out->scratch_bytes = tern__softmax_columns_scratch();
+    return take(target, loops, call, arena, out, found);
 }
 
-tern_status tern__cpu_reduction(const tern__target *target, const tern__call *call,
-                                const tern__candidate *candidate, tern__arena *arena, tern__choice *out,
-                                bool *found)
+tern_status tern__cpu_takes_arg(const tern__target *target, const void *loops, const tern__call *call,
+                                tern__arena *arena, tern__choice *out, bool *found)
 {
-    const tern__cpu_fast *fast;
-    (void)candidate;
-    for (int i = 0; !*found && (fast = tern__cpu_fast_of(tern__op_code(call->op), i)); i++) {
-        const tern__kernel_row *row;
-        if (!tern__cpu_fast_runs(fast, target->isa_mask, &row))
-            continue;
-        const tern__columns_program columns = {.kernel = row->kernel,
-                                               .rows = tern__rowop_tables(target->isa_mask),
-                                               .streams = (int64_t)tern__type_bytes(&call->out[0]) >
-                                                          tern__past_bytes(tern__cpu())};
-        tern__choice choice = {
-            .kernel = &fast->kernel, .name = fast->kernel.name, .isa = tern__isa_name(row->isa)};
-        if (fast->kernel.run == tern_blocks__reduce)
-            TERN_TRY(choose_blocks(call, &columns, arena, &choice, found));
-        else
-            TERN_TRY(choose_own(call, &columns, arena, &choice, found));
-        if (*found)
-            *out = choice;
-    }
-    return TERN_OK;
+    return tern__arg_fit(call->in[0], &call->attrs[0], &out->work)
+               ? take(target, loops, call, arena, out, found)
+               : TERN_OK;
+}
+
+tern_status tern__cpu_takes_running(const tern__target *target, const void *loops, const tern__call *call,
+                                    tern__arena *arena, tern__choice *out, bool *found)
+{
+    return tern__running_fit(call->in[0], &call->attrs[0], &out->work)
+               ? take(target, loops, call, arena, out, found)
+               : TERN_OK;
 }

@@ -14,6 +14,7 @@
 
 #include "base/checked.h"
 #include "base/cpu.h"
+#include "base/sizes.h"
 #include "tensor/convert.h"
 
 enum { IN_Q, IN_K, IN_V, IN_SLOTS, IN_POSITIONS, IN_K_SCALE, IN_V_SCALE };
@@ -26,16 +27,6 @@ enum {
     MOST_SHARED = 64 << 20,
     WORK = 4096,
 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 static int64_t whole_vectors(int64_t floats)
 {
@@ -55,8 +46,10 @@ static tern__attention_sizes sizes_of(const tern__type *q, const tern__type *k, 
                                .kv_heads = k->shape[2]};
     z.group = z.heads / z.kv_heads;
     z.queries = block * z.group;
-    z.together = in_order ? smaller(z.kv_heads, larger(TERN__ATTENTION_PLACES / larger(z.group, 1), 1)) : 1;
-    z.places = larger(z.queries, z.together * z.group);
+    z.together = in_order ? tern__smaller(z.kv_heads,
+                                          tern__larger(TERN__ATTENTION_PLACES / tern__larger(z.group, 1), 1))
+                          : 1;
+    z.places = tern__larger(z.queries, z.together * z.group);
     z.scores = z.q + z.places * z.padded;
     z.tile = z.scores + z.places * CHUNK;
     z.mixes = z.tile + TERN__ATTENTION_TILE * z.padded;
@@ -92,9 +85,9 @@ bool tern__attention_plan(const tern__attention_kernel *kernel, int n_in, const 
     /* Blocks small enough that every worker gets several. */
     const int64_t fitting = q->shape[0] / (4 * workers);
     int64_t block = variant.block > 0 ? variant.block : fitting < 4 ? 4 : fitting;
-    block = smaller(smaller(block, 4 * MOST_ROWS), q->shape[0] > 1 ? q->shape[0] : 1);
+    block = tern__smaller(tern__smaller(block, 4 * MOST_ROWS), q->shape[0] > 1 ? q->shape[0] : 1);
     if (variant.block <= 0)
-        block = smaller(block, MOST_ROWS);
+        block = tern__smaller(block, MOST_ROWS);
     /* Where arithmetic keeps up with memory for two bytes a number, it does not for one, and a head at a time takes less of it. */
     const bool in_order =
         tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM) &&
@@ -182,7 +175,7 @@ static tern__attention_block block_at(const tern__attending *a, int64_t row)
 {
     tern__attention_block b = {
         .begin = row, .rows = 1, .slot = slot_of(a, row), .keys = tern__attention_keys(a, row)};
-    for (int64_t next = row + 1; next < smaller(a->z.rows, row + a->p->block); next++, b.rows++) {
+    for (int64_t next = row + 1; next < tern__smaller(a->z.rows, row + a->p->block); next++, b.rows++) {
         const int64_t keys = tern__attention_keys(a, next);
         if ((keys == 0) != (b.keys == 0) || (keys > 0 && slot_of(a, next) != b.slot))
             break;
@@ -267,7 +260,7 @@ static tern__attention_span span_at(const tern__attending *a, const tern__attent
     const int64_t chunk = unit / a->z.kv_heads, kv = unit % a->z.kv_heads;
     const int64_t together =
         b->rows == 1 && lies_in_one_piece(a, a->k) && lies_in_one_piece(a, a->v) ? a->z.together : 1;
-    const int64_t heads = smaller(smaller(together, a->z.kv_heads - kv), past - unit);
+    const int64_t heads = tern__smaller(tern__smaller(together, a->z.kv_heads - kv), past - unit);
     return (tern__attention_span){b, chunk, kv, heads, b->rows * a->z.group};
 }
 
@@ -309,7 +302,7 @@ static int64_t unit_at(const tern__attending *a, const tern__attention_block *b,
 {
     const int64_t weight = a->p->split ? b->rows : b->rows * b->units;
     const int64_t units = a->p->split ? b->units : 1;
-    const int64_t unit = from <= 0 ? 0 : smaller((from + weight - 1) / weight, units);
+    const int64_t unit = from <= 0 ? 0 : tern__smaller((from + weight - 1) / weight, units);
     return a->p->split ? unit : unit * b->units;
 }
 
@@ -363,7 +356,7 @@ TERN__KERNEL(attention__merge)
         const tern__attention_block b = block_at(&a, row);
         const int64_t past = (b.begin + b.rows) * heads;
         for (int64_t i = from > row * heads ? from : row * heads;
-             b.keys > 0 && !a.marks[b.begin] && i < smaller(to, past); i++)
+             b.keys > 0 && !a.marks[b.begin] && i < tern__smaller(to, past); i++)
             merge_row(&a, i / heads, i % heads);
         row += b.rows;
     }

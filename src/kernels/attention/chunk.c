@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/sizes.h"
 #include "tensor/convert.h"
 
 enum {
@@ -26,16 +27,6 @@ enum {
     NEAR_BYTES = 16384, /* likewise: this tile and the next have to find room in the first-level cache */
 };
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static const char *address(const tern__buffer *x, int64_t units)
 {
     return (const char *)x->data + units * (int64_t)tern__dtype_unit_bytes(x->type->dtype);
@@ -50,7 +41,7 @@ static int64_t first_key(const tern__attention_span *s)
 
 static int64_t keys_of(const tern__attention_span *s)
 {
-    return smaller(CHUNK, s->block->keys - first_key(s));
+    return tern__smaller(CHUNK, s->block->keys - first_key(s));
 }
 
 /* ---- what a head brings ---- */
@@ -108,10 +99,11 @@ static int64_t tile_rows(const tern__attention_span *s, const side *o, int64_t f
     if (s->block->rows > 1)
         return TILE;
     if (o->near)
-        return smaller(larger(NEAR_BYTES / larger(o->line, 1) / fewest * fewest, fewest),
-                       o->direct ? NEAR_ROWS : TILE);
-    const int64_t rows = larger(TILE_BYTES / larger(s->heads * o->line, 1) / fewest * fewest, fewest);
-    return smaller(rows, o->direct ? CHUNK : TILE);
+        return tern__smaller(tern__larger(NEAR_BYTES / tern__larger(o->line, 1) / fewest * fewest, fewest),
+                             o->direct ? NEAR_ROWS : TILE);
+    const int64_t rows =
+        tern__larger(TILE_BYTES / tern__larger(s->heads * o->line, 1) / fewest * fewest, fewest);
+    return tern__smaller(rows, o->direct ? CHUNK : TILE);
 }
 
 static side side_of(const tern__attending *a, const tern__attention_span *s, const tern__buffer *x,
@@ -139,7 +131,7 @@ static tern__attention_rows tile_at(const side *o, int64_t keys, int64_t h, int6
 {
     tern__attention_rows rows = {.from = o->from + t * o->key + h * o->head,
                                  .step = o->key,
-                                 .rows = smaller(o->most, keys - t),
+                                 .rows = tern__smaller(o->most, keys - t),
                                  .near = o->near,
                                  .dtype = o->x->type->dtype};
     if (o->as_one) {
@@ -220,8 +212,8 @@ static void mix_ragged(const tern__attending *a, const tern__attention_span *s, 
     int64_t mine[SHARE], fewest = n;
     for (int64_t i = 0; i < together; i++) {
         const int64_t left = tern__attention_seen(a, s->block->begin + (j + i) / a->z.group, s->chunk) - t;
-        mine[i] = left < 0 ? 0 : smaller(left, n);
-        fewest = smaller(fewest, mine[i]);
+        mine[i] = left < 0 ? 0 : tern__smaller(left, n);
+        fewest = tern__smaller(fewest, mine[i]);
     }
     v.rows = fewest;
     a->kernel->mix(p, CHUNK, together, &v, padded, mixes);
@@ -238,7 +230,7 @@ static void mix_tile(const tern__attending *a, const tern__attention_span *s, in
                      int64_t seen_by_all, const tern__attention_rows *v)
 {
     for (int64_t j = 0; j < s->queries; j += SHARE) {
-        const int64_t together = smaller(SHARE, s->queries - j), place = h * s->queries + j;
+        const int64_t together = tern__smaller(SHARE, s->queries - j), place = h * s->queries + j;
         if (t + v->rows <= seen_by_all)
             a->kernel->mix(a->scores + place * CHUNK + t, CHUNK, together, v, a->z.padded,
                            a->mixes + place * a->z.padded);
@@ -252,7 +244,7 @@ static int64_t seen_by_all(const tern__attending *a, const tern__attention_span 
 {
     int64_t seen = CHUNK;
     for (int64_t row = s->block->begin; row < s->block->begin + s->block->rows; row++)
-        seen = smaller(seen, tern__attention_seen(a, row, s->chunk));
+        seen = tern__smaller(seen, tern__attention_seen(a, row, s->chunk));
     return seen;
 }
 

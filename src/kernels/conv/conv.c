@@ -5,24 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/row/floats.h"
 #include "tensor/op_attrs.h"
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t parts_of(int64_t size, int64_t part)
-{
-    return (size + part - 1) / part;
-}
 
 /* ---- a call ---- */
 
@@ -103,7 +89,7 @@ static strip strip_of(const conv *c, int64_t number)
     const int64_t at = number % p->strips, lane = number / p->strips;
     const int64_t image = lane / c->groups, group = lane % c->groups;
     strip s = {.group = group, .first = at * p->strip};
-    s.n = smaller(p->strip, p->pixels - s.first);
+    s.n = tern__smaller(p->strip, p->pixels - s.first);
     s.x = c->x + (image * c->xs[0] + group * c->group_in * c->xs[c->xc]) * c->bytes;
     s.y = c->y + (image * c->ys[0] + group * c->group_out * c->ys[c->xc]) * c->bytes;
     return s;
@@ -122,10 +108,10 @@ static void unroll_run(const conv *c, const char *channel, int64_t h, int64_t sh
         return;
     }
     /* first <= column < last are those whose element shift + column * stride lies in the image */
-    int64_t first = shift >= 0 ? 0 : parts_of(-shift, c->stride_w);
-    int64_t last = c->width - shift <= 0 ? 0 : parts_of(c->width - shift, c->stride_w);
-    first = smaller(larger(first, from), past);
-    last = larger(smaller(last, past), first);
+    int64_t first = shift >= 0 ? 0 : tern__parts_of(-shift, c->stride_w);
+    int64_t last = c->width - shift <= 0 ? 0 : tern__parts_of(c->width - shift, c->stride_w);
+    first = tern__smaller(tern__larger(first, from), past);
+    last = tern__larger(tern__smaller(last, past), first);
     for (int64_t w = from; w < first; w++)
         *to++ = 0;
     const char *x = channel + (h * c->xs[c->xh] + (shift + first * c->stride_w) * c->xs[c->xw]) * c->bytes;
@@ -148,7 +134,7 @@ static void unroll_tile(const conv *c, const char *x, int64_t first, int64_t n, 
             for (int64_t j = 0; j < c->kw; j++, to += columns) {
                 for (int64_t done = 0; done < n;) {
                     const int64_t row = (first + done) / c->out_width, from = (first + done) % c->out_width;
-                    const int64_t run = smaller(n - done, c->out_width - from);
+                    const int64_t run = tern__smaller(n - done, c->out_width - from);
                     unroll_run(c, x + channel * c->xs[c->xc] * c->bytes,
                                row * c->stride_h - c->pad_h + i * c->dilation_h, j * c->dilation_w - c->pad_w,
                                from, from + run, to + done);
@@ -168,7 +154,8 @@ static void unroll_strip(const conv *c, const strip *s)
 {
     const int64_t columns = c->p->kernel->columns;
     for (int64_t done = 0; done < s->n; done += columns)
-        unroll_tile(c, s->x, s->first + done, smaller(columns, s->n - done), windows_of(c) + done * c->p->k);
+        unroll_tile(c, s->x, s->first + done, tern__smaller(columns, s->n - done),
+                    windows_of(c) + done * c->p->k);
 }
 
 /* ---- weights ---- */
@@ -307,7 +294,7 @@ static void store_channel(const conv *c, const strip *s, const float *from, char
     const int64_t width = rows_meet(c) ? c->p->pixels : c->out_width;
     for (int64_t done = 0, n; done < s->n; done += n) {
         const int64_t row = (s->first + done) / width, column = (s->first + done) % width;
-        n = smaller(s->n - done, width - column);
+        n = tern__smaller(s->n - done, width - column);
         tern__floats_store(c->p->rows, from + done, c->dtype,
                            y + (row * c->ys[c->xh] + column * c->ys[c->xw]) * c->bytes, c->ys[c->xw], n);
     }
@@ -342,7 +329,7 @@ static void multiply_channels(conv *c, const strip *s, int64_t first, int64_t n)
         g.y_row = step;
         g.y_column = c->ys[c->xw];
     }
-    tern__gemm_multiply(p->kernel, &g, 0, n, 0, parts_of(s->n, p->kernel->columns), c->scratch);
+    tern__gemm_multiply(p->kernel, &g, 0, n, 0, tern__parts_of(s->n, p->kernel->columns), c->scratch);
     leave_padding_out(c, s, &g, channel);
     add_bias(c, &g, channel);
     for (int64_t o = 0; c->apart && o < n; o++)
@@ -376,7 +363,7 @@ static void multiply_plane(const conv *c, const strip *s, const tern__gemm *g, i
         .a_row = g->a_row, .a_k = 1, .b_k = c->dilation_w, .y_row = g->y_row, .k = c->kw, .rows = (int)g->m};
     for (int64_t run = 0; run < runs; run++)
         for (int64_t at = 0; at < n; at += kernel->columns) {
-            t.columns = (int)(parts_of(smaller(kernel->columns, n - at), whole) * whole);
+            t.columns = (int)(tern__parts_of(tern__smaller(kernel->columns, n - at), whole) * whole);
             t.y = g->y + run * pitch + at;
             for (int64_t i = 0; i < c->kh; i++) {
                 t.a = (const float *)g->a + (channel * c->kh + i) * c->kw;
@@ -427,8 +414,8 @@ static void multiply_in_place(conv *c, const strip *s)
 static int64_t first_channel(const conv *c, int64_t block)
 {
     const tern__gemm_kernel *kernel = c->p->kernel;
-    const int64_t height = kernel->rows[kernel->columns / kernel->vector - 1];
-    return smaller(parts_of(c->group_out, height) * block / c->p->blocks * height, c->group_out);
+    const int64_t height = tern__gemm_low_rows(kernel);
+    return tern__smaller(tern__parts_of(c->group_out, height) * block / c->p->blocks * height, c->group_out);
 }
 
 TERN__KERNEL(conv2d__gemm)
@@ -437,7 +424,7 @@ TERN__KERNEL(conv2d__gemm)
     const int64_t blocks = c.p->blocks;
     for (int64_t item = begin, n; item < end; item += n) {
         const int64_t block = item % blocks;
-        n = smaller(end - item, blocks - block);
+        n = tern__smaller(end - item, blocks - block);
         const strip s = strip_of(&c, item / blocks);
         const int64_t last = first_channel(&c, block + n);
         if (c.p->in_place) {
@@ -446,7 +433,7 @@ TERN__KERNEL(conv2d__gemm)
         }
         unroll_strip(&c, &s);
         for (int64_t o = first_channel(&c, block), some; o < last; o += some) {
-            some = c.packs || c.apart ? smaller(c.p->channels, last - o) : last - o;
+            some = c.packs || c.apart ? tern__smaller(c.p->channels, last - o) : last - o;
             multiply_channels(&c, &s, o, some);
         }
     }

@@ -1,5 +1,6 @@
 /* plan.c - how a convolution is cut: strips of pixels, blocks of output channels, and the scratch. */
 #include "base/checked.h"
+#include "base/sizes.h"
 #include "kernels/conv/conv.h"
 #include "kernels/row/floats.h"
 #include "tensor/op_attrs.h"
@@ -11,21 +12,6 @@ enum {
     ITEMS_PER_WORKER = 4,
 };
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static int64_t parts_of(int64_t size, int64_t part)
-{
-    return (size + part - 1) / part;
-}
-
 /* Adds `floats` times `each` of them to what the scratch has. */
 static bool add_scratch(size_t *bytes, int64_t floats, int64_t each)
 {
@@ -34,21 +20,17 @@ static bool add_scratch(size_t *bytes, int64_t floats, int64_t each)
            tern__size_mul(a, sizeof(float), &a) && tern__size_add(*bytes, a, bytes);
 }
 
-/* Most output channels of a tile of all its columns. */
-static int64_t low_rows(const tern__gemm_kernel *kernel)
-{
-    return kernel->rows[kernel->columns / kernel->vector - 1];
-}
-
 /* Strips of pixels whose windows are unrolled, whole tiles; and where there are too few of them blocks of channels, each of which
  * unrolls its strip anew if another worker has the one before. */
 static void cut_unrolled(tern__conv_program *p, int64_t m, int64_t wanted)
 {
-    const int64_t columns = p->kernel->columns, tiles = parts_of(p->pixels, columns);
-    const int64_t strip_tiles = smaller(larger(1, STRIP_FLOATS / p->k / columns), larger(1, tiles / wanted));
-    p->strips = parts_of(tiles, strip_tiles);
+    const int64_t columns = p->kernel->columns, tiles = tern__parts_of(p->pixels, columns);
+    const int64_t strip_tiles =
+        tern__smaller(tern__larger(1, STRIP_FLOATS / p->k / columns), tern__larger(1, tiles / wanted));
+    p->strips = tern__parts_of(tiles, strip_tiles);
     p->strip = p->strip_results = strip_tiles * columns;
-    p->blocks = smaller(parts_of(wanted, p->strips), parts_of(m, low_rows(p->kernel)));
+    p->blocks =
+        tern__smaller(tern__parts_of(wanted, p->strips), tern__parts_of(m, tern__gemm_low_rows(p->kernel)));
 }
 
 /* Strips of whole rows for windows that are read in place (conv.c). false: their rows are too long. */
@@ -62,13 +44,13 @@ static bool cut_in_place(tern__conv_program *p, const tern__type *weight, const 
     const int64_t stride = a[TERN__ATTR_conv2d_stride_h].i;
     if (below >= STRIP_FLOATS || beside >= STRIP_FLOATS || width >= STRIP_FLOATS || stride >= STRIP_FLOATS)
         return false;
-    p->pitch = parts_of(width + beside, whole) * whole;
+    p->pitch = tern__parts_of(width + beside, whole) * whole;
     if ((below + 1) * p->pitch > STRIP_FLOATS)
         return false;
     const int64_t fit = (PLANE_FLOATS / p->pitch - below - 1) / stride + 1;
-    const int64_t rows = smaller(larger(fit, 1), larger(1, height / wanted));
+    const int64_t rows = tern__smaller(tern__larger(fit, 1), tern__larger(1, height / wanted));
     p->plane_rows = (rows - 1) * stride + below + 1;
-    p->strips = parts_of(height, rows);
+    p->strips = tern__parts_of(height, rows);
     p->strip = rows * width;
     p->strip_results = rows * p->pitch + p->kernel->vector;
     p->blocks = 1;
@@ -95,14 +77,15 @@ bool tern__conv_plan(const tern__gemm_kernel *kernel, const tern__rowop_table *r
     if (p.k == 0 || p.pixels == 0 || lanes == 0 || m == 0)
         return false;
     /* Enough items that workers end together. */
-    const int64_t wanted = parts_of(workers > 1 ? ITEMS_PER_WORKER * workers : 1, lanes);
-    const int64_t height = low_rows(kernel);
+    const int64_t wanted = tern__parts_of(workers > 1 ? ITEMS_PER_WORKER * workers : 1, lanes);
+    const int64_t height = tern__gemm_low_rows(kernel);
     if (attrs[TERN__ATTR_conv2d_stride_w].i != 1 || m > height ||
         !cut_in_place(&p, weight, attrs, y->shape[h], y->shape[h + 1], wanted))
         cut_unrolled(&p, m, wanted);
     p.work = lanes * p.strips * p.blocks;
-    p.channels =
-        smaller(larger(ROOM_FLOATS / (p.k + p.strip_results) / height, 1), parts_of(m, height)) * height;
+    p.channels = tern__smaller(tern__larger(ROOM_FLOATS / (p.k + p.strip_results) / height, 1),
+                               tern__parts_of(m, height)) *
+                 height;
     const tern__cpu_info *cpu = tern__cpu();
     p.blocking = tern__gemm_blocking_for(kernel, cpu->l1d_bytes, cpu->l2_bytes, m, p.strip, p.k);
     p.windows_at = (tern__gemm_scratch_bytes(kernel, &p.blocking, true) + TERN__GEMM_ALIGN - 1) /

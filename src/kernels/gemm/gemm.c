@@ -8,17 +8,8 @@
 
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/gemm/pack.h"
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 static int64_t parts_of(int64_t size, int64_t most)
 {
@@ -26,12 +17,6 @@ static int64_t parts_of(int64_t size, int64_t most)
 }
 
 /* ---- blocks, and the scratch: a block of a, panels of b, a tile of y ---- */
-
-/* Most rows of a tile of all its columns. */
-static int64_t low_rows(const tern__gemm_kernel *kernel)
-{
-    return kernel->rows[kernel->columns / kernel->vector - 1];
-}
 
 /* A panel of b is as deep as pays: what a tile costs before and after its loop is spread over more k, and results are read
  * and written again less often. It comes from the second-level cache, where the next panel, tiles of y and a block of a lie
@@ -43,19 +28,20 @@ tern__gemm_blocking tern__gemm_blocking_for(const tern__gemm_kernel *kernel, int
 {
     /* Panels that fit the first-level cache are too shallow to pay. */
     enum { DEEP = 512, MANY_ROWS = 96, SMALL_L1 = 32 << 10 };
-    const int64_t l2 = l2_bytes > 0 ? l2_bytes : 512 << 10, height = low_rows(kernel);
+    const int64_t l2 = l2_bytes > 0 ? l2_bytes : 512 << 10, height = tern__gemm_low_rows(kernel);
     const int64_t row = kernel->columns * (int64_t)sizeof(float);
-    const int64_t depth = larger(smaller(l2 / 8 / row, DEEP), 64);
-    const int64_t deepest = larger(parts_of(k, parts_of(k, depth)), 1),
+    const int64_t depth = tern__larger(tern__smaller(l2 / 8 / row, DEEP), 64);
+    const int64_t deepest = tern__larger(parts_of(k, parts_of(k, depth)), 1),
                   line = deepest * (int64_t)sizeof(float);
     const int64_t fifth = l2 / 5 / line, half = (l2 / 2 - 2 * deepest * row) / line;
-    const int64_t rows = larger(larger(fifth, smaller(half, MANY_ROWS)), TERN__GEMM_MAX_ROWS);
-    const int64_t tiles = larger(4 * l2 / (deepest * row), TERN__GEMM_WIDE);
-    return (tern__gemm_blocking){.depth = deepest,
-                                 .rows = larger(smaller(parts_of(rows, height) * height, m), 1),
-                                 .tiles =
-                                     larger(smaller(tiles, tern__gemm_tiles(kernel, n)), TERN__GEMM_WIDE),
-                                 .streamed = l1_bytes > 0 && l1_bytes <= SMALL_L1 ? 16 : 32};
+    const int64_t rows =
+        tern__larger(tern__larger(fifth, tern__smaller(half, MANY_ROWS)), TERN__GEMM_MAX_ROWS);
+    const int64_t tiles = tern__larger(4 * l2 / (deepest * row), TERN__GEMM_WIDE);
+    return (tern__gemm_blocking){
+        .depth = deepest,
+        .rows = tern__larger(tern__smaller(parts_of(rows, height) * height, m), 1),
+        .tiles = tern__larger(tern__smaller(tiles, tern__gemm_tiles(kernel, n)), TERN__GEMM_WIDE),
+        .streamed = l1_bytes > 0 && l1_bytes <= SMALL_L1 ? 16 : 32};
 }
 
 static int64_t whole_lines(int64_t floats)
@@ -66,7 +52,7 @@ static int64_t whole_lines(int64_t floats)
 /* Rows or slivers. */
 static int64_t a_floats(const tern__gemm_kernel *kernel, const tern__gemm_blocking *b)
 {
-    const int64_t height = low_rows(kernel);
+    const int64_t height = tern__gemm_low_rows(kernel);
     return whole_lines(parts_of(b->rows, height) * height * b->depth);
 }
 
@@ -101,12 +87,12 @@ typedef struct panel {
 static void set_panel(panel *p, int64_t i, int64_t deepest)
 {
     p->k_begin = i * deepest;
-    p->depth = smaller(deepest, p->g->k - p->k_begin);
+    p->depth = tern__smaller(deepest, p->g->k - p->k_begin);
 }
 
 static int64_t columns_of(const panel *p, int64_t tile)
 {
-    return smaller(p->kernel->columns, p->g->n - tile * p->kernel->columns);
+    return tern__smaller(p->kernel->columns, p->g->n - tile * p->kernel->columns);
 }
 
 /* Are so many columns whole vectors, as far as the kernel cares? */
@@ -224,7 +210,7 @@ static void fetch_source(const panel *p, int64_t tile, int64_t call, tern__gemm_
     if (column % s->columns != 0)
         return;
     const int n = s->find(s, column, p->k_begin, p->depth, runs, &bytes);
-    const int64_t calls = parts_of(bytes, larger(fetched_bytes(p), 1));
+    const int64_t calls = parts_of(bytes, tern__larger(fetched_bytes(p), 1));
     if (call < n * calls)
         fetch_lines(p, runs[call / calls], bytes, call % calls, t);
 }
@@ -300,16 +286,18 @@ static void multiply_groups(const panel *p, tern__gemm_tile *t, int64_t begin, i
 {
     const tern__gemm_kernel *kernel = p->kernel;
     const int64_t columns = columns_of(p, tile);
-    const int64_t most = t->a_k == 1 ? kernel->rows[(columns - 1) / kernel->vector] : low_rows(kernel);
+    const int64_t most =
+        t->a_k == 1 ? kernel->rows[(columns - 1) / kernel->vector] : tern__gemm_low_rows(kernel);
     const bool slivers = t->a == p->a_block && in_slivers(p->g);
     const bool makes = next && packs_b && is_made(p);
     const int64_t each = makes ? share_of(p->depth, parts_of(rows, most)) : 0;
     for (int64_t row = 0, n, call = 0; row < rows; row += n, call++) {
-        n = slivers ? smaller(rows - row, most) : group_of(rows - row, most);
+        n = slivers ? tern__smaller(rows - row, most) : group_of(rows - row, most);
         t->rows = (int)n;
         t->ahead[0].rows = t->ahead[1].rows = t->ahead[2].rows = 0;
         t->line = 0;
-        const int64_t first = smaller(call * each, p->depth), made = smaller(each, p->depth - first);
+        const int64_t first = tern__smaller(call * each, p->depth),
+                      made = tern__smaller(each, p->depth - first);
         if (row + n < rows && p->g->y_column == 1)
             t->ahead[0] = y_ahead(p, begin + row + n, group_of(rows - row - n, most), tile);
         if (next)
@@ -333,7 +321,7 @@ static void multiply_block(const panel *p, int64_t begin, int64_t end, int64_t t
     tern__gemm_tile t = {.a_row = g->a_row, .a_k = g->a_k, .k = p->depth, .add = p->k_begin > 0};
     if (packs) {
         t.a_row = in_slivers(g) ? 1 : p->depth;
-        t.a_k = in_slivers(g) ? low_rows(p->kernel) : 1;
+        t.a_k = in_slivers(g) ? tern__gemm_low_rows(p->kernel) : 1;
         pack_a(p, begin, rows);
     }
     for (int64_t tile = tile_begin; tile < tile_end; tile++) {
@@ -380,7 +368,7 @@ static void multiply_rest(panel *p, int64_t begin, int64_t end, int64_t column, 
 {
     const tern__gemm *g = p->g;
     const int64_t panels = parts_of(g->k, g->blocking.depth);
-    const int64_t most = low_rows(p->kernel);
+    const int64_t most = tern__gemm_low_rows(p->kernel);
     for (int64_t i = 0; i < panels; i++) {
         set_panel(p, i, g->blocking.depth);
         tern__gemm_pack_lanes(p->kernel, TERN_F32, (const float *)g->b + column * g->b_column + p->k_begin,
@@ -392,7 +380,7 @@ static void multiply_rest(panel *p, int64_t begin, int64_t end, int64_t column, 
                                  .b = p->b_block,
                                  .b_k = p->kernel->columns,
                                  .k = p->depth,
-                                 .rows = (int)smaller(most, end - row),
+                                 .rows = (int)tern__smaller(most, end - row),
                                  .add = i > 0};
             multiply_tile(p, p->kernel->multiply, &t, row, column, columns);
         }
@@ -424,8 +412,9 @@ static void multiply_across(panel *p, int64_t begin, int64_t end, int64_t tile_b
 static void multiply_tiles(panel *p, int64_t begin, int64_t end, int64_t tile_begin, int64_t tile_end)
 {
     const tern__gemm *g = p->g;
-    const int64_t rows = end - begin, height = low_rows(p->kernel), groups = parts_of(rows, height);
-    const int64_t blocks = parts_of(groups, larger(g->blocking.rows / height, 1));
+    const int64_t rows = end - begin, height = tern__gemm_low_rows(p->kernel),
+                  groups = parts_of(rows, height);
+    const int64_t blocks = parts_of(groups, tern__larger(g->blocking.rows / height, 1));
     const int64_t panels = parts_of(g->k, p->deepest);
     p->first_tile = tile_begin;
     p->two_slots = blocks == 1;
@@ -433,8 +422,8 @@ static void multiply_tiles(panel *p, int64_t begin, int64_t end, int64_t tile_be
         set_panel(p, i, p->deepest);
         for (int64_t j = 0; j < blocks; j++)
             multiply_block(p, begin + groups * j / blocks * height,
-                           smaller(begin + groups * (j + 1) / blocks * height, end), tile_begin, tile_end,
-                           j == 0 || g->source);
+                           tern__smaller(begin + groups * (j + 1) / blocks * height, end), tile_begin,
+                           tile_end, j == 0 || g->source);
     }
 }
 
@@ -449,7 +438,8 @@ void tern__gemm_multiply_small(const tern__gemm_kernel *kernel, const tern__gemm
                          .y_row = g->y_row,
                          .k = g->k,
                          .columns = (int)g->n};
-    const int64_t most = t.a_k == 1 ? kernel->rows[(t.columns - 1) / kernel->vector] : low_rows(kernel);
+    const int64_t most =
+        t.a_k == 1 ? kernel->rows[(t.columns - 1) / kernel->vector] : tern__gemm_low_rows(kernel);
     for (int64_t left = g->m; left > 0; left -= t.rows) {
         t.rows = (int)group_of(left, most);
         kernel->multiply(&t);
@@ -462,7 +452,7 @@ void tern__gemm_multiply_small(const tern__gemm_kernel *kernel, const tern__gemm
  * of a tile that are one line each share few sets of the first-level cache, for many uses that is too slow as well. */
 static bool lies_well(const tern__gemm_kernel *kernel, const tern__gemm *g, int64_t rows, int64_t small)
 {
-    const int64_t uses = parts_of(rows, low_rows(kernel));
+    const int64_t uses = parts_of(rows, tern__gemm_low_rows(kernel));
     const bool lines = kernel->columns * (int64_t)sizeof(float) > TERN__GEMM_LINE;
     return g->b_type == TERN_F32 && g->b_column == 1 &&
            (uses <= 5 || (g->k * g->n <= small && (lines || uses <= 20)));
@@ -479,7 +469,7 @@ void tern__gemm_multiply(const tern__gemm_kernel *kernel, const tern__gemm *g, i
     panel p = {.kernel = kernel, .g = g, .b_in_place = lies_well(kernel, g, rows, small)};
     /* A large b that is read where it lies comes from memory: a few rows of it, all along, that the processor can follow. */
     const bool streams = p.b_in_place && !g->packed && g->k * g->n > small;
-    p.deepest = streams ? smaller(g->blocking.streamed, g->blocking.depth) : g->blocking.depth;
+    p.deepest = streams ? tern__smaller(g->blocking.streamed, g->blocking.depth) : g->blocking.depth;
     p.y_tile = scratch;
     p.a_block = p.y_tile + Y_FLOATS;
     p.b_block = p.a_block + a_floats(kernel, &g->blocking);

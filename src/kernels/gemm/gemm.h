@@ -123,6 +123,12 @@ static inline int64_t tern__gemm_tiles(const tern__gemm_kernel *kernel, int64_t 
     return n / kernel->columns + (n % kernel->columns != 0);
 }
 
+/* Most rows of a tile of all its columns. */
+static inline int64_t tern__gemm_low_rows(const tern__gemm_kernel *kernel)
+{
+    return kernel->rows[kernel->columns / kernel->vector - 1];
+}
+
 /* Can the kernel read operands of this type? */
 static inline bool tern__gemm_reads(const tern__gemm_kernel *kernel, tern_dtype dtype)
 {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/gemm/matrices.h"
 #include "tensor/convert.h"
 
@@ -17,11 +18,6 @@ enum {
 typedef struct panels {
     double a[ROWS * DEPTH], b[DEPTH * COLUMNS], sums[ROWS * COLUMNS];
 } panels;
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static int64_t blocks_of(int64_t n, int64_t each)
 {
@@ -78,12 +74,12 @@ typedef struct product {
 static void multiply_block(const product *o, int64_t batch, int64_t row, int64_t column)
 {
     const tern__gemm_f64_program *p = o->p;
-    const int64_t rows = smaller(ROWS, p->m - row), columns = smaller(COLUMNS, p->n - column);
+    const int64_t rows = tern__smaller(ROWS, p->m - row), columns = tern__smaller(COLUMNS, p->n - column);
     const int64_t whole = (rows + TILE - 1) / TILE * TILE;
     const char *a = tern__matrix_at(&o->a, &o->y, batch), *b = tern__matrix_at(&o->b, &o->y, batch);
     memset(o->room->sums, 0, sizeof o->room->sums);
     for (int64_t k = 0; k < p->k; k += DEPTH) {
-        const int64_t depth = smaller(DEPTH, p->k - k);
+        const int64_t depth = tern__smaller(DEPTH, p->k - k);
         load(&o->a, a, row, k, rows, depth, whole, DEPTH, o->room->a);
         load(&o->b, b, k, column, depth, columns, depth, COLUMNS, o->room->b);
         p->kernel->multiply(o->room->a, o->room->b, whole, depth, o->room->sums);

@@ -36,6 +36,7 @@ static void share(tern__gemm_program *p, bool packed, tern_dtype y, int workers)
     p->work = p->batches * p->row_blocks * p->tiles;
     p->blocking = tern__gemm_blocking_for(p->kernel, cpu->l1d_bytes, cpu->l2_bytes, p->m, p->n, p->k);
     p->scratch_bytes = tern__gemm_scratch_bytes(p->kernel, &p->blocking, packed);
+    p->elements = tern__epilogue_elements(cpu);
     if (y != TERN_F32) {
         p->room_at = p->scratch_bytes;
         p->scratch_bytes += TERN__EPILOGUE_ROOM * sizeof(float);
@@ -210,7 +211,7 @@ static void multiply_apart(const product *o, int64_t batch, int64_t begin, int64
     const tern__gemm_program *p = o->p;
     const int64_t width = p->kernel->columns;
     int64_t rows, tiles;
-    tern__epilogue_shape(end - begin, width, &rows, &tiles);
+    tern__epilogue_shape(p->elements, end - begin, width, &rows, &tiles);
     for (int64_t row = begin; row < end; row += rows)
         for (int64_t tile = tile_begin; tile < tile_end; tile += tiles) {
             const int64_t last = end - row < rows ? end : row + rows;

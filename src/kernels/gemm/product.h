@@ -16,6 +16,7 @@ typedef struct tern__gemm_program {
     int64_t batches; /* 1 if `flat` */
     int64_t row_blocks, tiles;
     int64_t work;
+    int64_t elements; /* of a rectangle that is handed on, or rounded (row/epilogue.h) */
     /* in the scratch: TERN__EPILOGUE_ROOM floats that become results of another type; 0: y is f32 */
     size_t room_at;
     size_t scratch_bytes;

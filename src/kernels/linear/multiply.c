@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/sizes.h"
 #include "kernels/linear/product.h"
 #include "kernels/ternary/ternary.h"
 
@@ -15,16 +16,6 @@ enum {
     COPIED_ROWS = 64,  /* likewise, if each thread has to copy them, and least of i8 */
     PANEL_QUADS = 256, /* of i8 weights, which come from the second-level cache */
 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t whole_lines(size_t bytes)
-{
-    return (bytes + TERN__LINEAR_ALIGN - 1) / TERN__LINEAR_ALIGN * TERN__LINEAR_ALIGN;
-}
 
 /* Columns that are widened together: whole tiles of both kinds. */
 static int64_t widened_columns(const tern__gemm_kernel *gemm)
@@ -41,7 +32,7 @@ static void plan_panels(tern__linear_program *p)
     const int64_t blocks = (p->blocking.depth + BLOCK / 2) / BLOCK;
     p->blocking.depth = blocks > 0 ? blocks * BLOCK : BLOCK;
     p->blocking.tiles = widened_columns(p->gemm) / p->gemm->columns;
-    p->panels_bytes = whole_lines(tern__gemm_scratch_bytes(p->gemm, &p->blocking, false));
+    p->panels_bytes = tern__whole_lines(tern__gemm_scratch_bytes(p->gemm, &p->blocking, false));
 }
 
 void tern__linear_plan(tern_dtype dtype, const void *kernel, const tern__gemm_kernel *gemm,
@@ -57,25 +48,26 @@ void tern__linear_plan(tern_dtype dtype, const void *kernel, const tern__gemm_ke
     for (int i = 0; i < x->rank - 1; i++)
         p.batch *= x->shape[i];
     p.tile_bytes = tern__linear_tile_bytes(dtype, p.k);
-    p.block = smaller(p.batch, ROWS);
+    p.block = tern__smaller(p.batch, ROWS);
     if (dtype == TERN_I8) {
         /* Rows at a time stay in half a second-level cache. */
         const int64_t l2 = tern__cpu()->l2_bytes, half = (l2 > 0 ? l2 : 512 << 10) / 2;
         const int64_t fitting = half / tern__ternary_x_stride(p.k);
-        p.block = smaller(p.batch, fitting > COPIED_ROWS ? fitting : COPIED_ROWS);
+        p.block = tern__smaller(p.batch, fitting > COPIED_ROWS ? fitting : COPIED_ROWS);
         p.bytes = kernel;
         p.scratch_bytes = (size_t)(p.block * tern__ternary_x_stride(p.k));
     } else {
         tern__linear_form_of(dtype, &p.form);
         p.kernel = kernel;
         p.gemm = gemm;
-        p.copied = smaller(p.batch, COPIED_ROWS);
+        p.copied = tern__smaller(p.batch, COPIED_ROWS);
         if (gemm && p.batch >= p.kernel->many[p.form])
             plan_panels(&p);
         p.scratch_bytes = p.panels_bytes + (size_t)(p.copied * p.k) * sizeof(float);
     }
     p.packs = !packed;
-    p.scratch_bytes = whole_lines(p.scratch_bytes) + (packed ? 0 : whole_lines((size_t)p.tile_bytes));
+    p.scratch_bytes =
+        tern__whole_lines(p.scratch_bytes) + (packed ? 0 : tern__whole_lines((size_t)p.tile_bytes));
     p.scratch_bytes += (size_t)p.block * TILE * sizeof(float);
     *out = p;
 }
@@ -99,7 +91,7 @@ typedef struct walk {
 /* The group after `done` tiles. */
 static group group_after(const walk *w, int64_t done)
 {
-    const int64_t bytes = w->p->tile_bytes, whole = smaller(w->end, w->p->n / TILE) - w->begin,
+    const int64_t bytes = w->p->tile_bytes, whole = tern__smaller(w->end, w->p->n / TILE) - w->begin,
                   each = whole > 0 ? whole / w->together : 0;
     const bool several = done < each * w->together;
     group g = {.n = several ? w->together : 1, .step = several && w->in_order ? each : 1};
@@ -180,7 +172,7 @@ typedef struct widened {
 
 static int64_t tiles_from(const widened *w, int64_t column)
 {
-    return smaller(w->source.columns / TILE, w->n_tiles - column / TILE);
+    return tern__smaller(w->source.columns / TILE, w->n_tiles - column / TILE);
 }
 
 static void widen(const tern__gemm_source *s, int64_t column, int64_t first, int64_t depth, float *to)
@@ -197,10 +189,10 @@ static int find(const tern__gemm_source *s, int64_t column, int64_t first, int64
                 const uint8_t *runs[2], int64_t *bytes)
 {
     const widened *w = (const widened *)(const void *)s;
-    const int64_t n = smaller(tiles_from(w, column), 2), at = w->p->tile_bytes * first / w->p->k;
+    const int64_t n = tern__smaller(tiles_from(w, column), 2), at = w->p->tile_bytes * first / w->p->k;
     for (int64_t i = 0; i < n; i++)
         runs[i] = w->tiles + (column / TILE + i) * w->p->tile_bytes + at;
-    *bytes = smaller(w->p->tile_bytes * depth / w->p->k, w->p->tile_bytes - at);
+    *bytes = tern__smaller(w->p->tile_bytes * depth / w->p->k, w->p->tile_bytes - at);
     return (int)n;
 }
 
@@ -215,7 +207,7 @@ static void multiply_many(const tern__linear_program *p, const uint8_t *packed, 
                        .n_tiles = end - begin};
     const tern__gemm g = {.blocking = p->blocking,
                           .m = rows,
-                          .n = smaller(end * TILE, p->n) - begin * TILE,
+                          .n = tern__smaller(end * TILE, p->n) - begin * TILE,
                           .k = p->k,
                           .a = x,
                           .a_type = TERN_F32,

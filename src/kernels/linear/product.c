@@ -97,7 +97,7 @@ static void multiply(const block *b, int64_t begin, int64_t end, int64_t tile, i
 static void multiply_on(const block *b, const tern__epilogue *e, int64_t tile_begin, int64_t tile_end)
 {
     int64_t rows, tiles;
-    tern__epilogue_shape(b->end - b->begin, TILE, &rows, &tiles);
+    tern__epilogue_shape(e->program->elements, b->end - b->begin, TILE, &rows, &tiles);
     for (int64_t row = b->begin; row < b->end; row += rows)
         for (int64_t tile = tile_begin; tile < tile_end; tile += tiles) {
             const int64_t last = b->end - row < rows ? b->end : row + rows;

@@ -12,6 +12,7 @@
 #endif
 
 #include "kernels/past.h"
+#include "kernels/select.h"
 
 TERN__KERNEL(copy__ref);
 
@@ -32,9 +33,9 @@ typedef struct blocking {
  * places are followed in runs long enough for the hardware to guess, and two lines of the result stored at a time. Where it has
  * eight they push each other out before what was guessed is used: there a block is narrow and long, written in long runs, and the
  * lines of the next go to L2 meanwhile, of which 256 places have at most all eight ways. */
-static blocking blocking_of(const tern__cpu_info *cpu, int64_t size)
+static blocking blocking_of(const tern__move_program *p, int64_t size)
 {
-    if (cpu->l1d_bytes > 0 && cpu->l1d_bytes <= SMALL_L1)
+    if (p->small_l1)
         return (blocking){.bytes = 2 * LINE, .places = 256, .fetched = true};
     return (blocking){.bytes = 4096, .places = 2 * LINE / size};
 }
@@ -124,12 +125,17 @@ typedef uint64_t vec8 __attribute__((vector_size(16)));
         for (int k = 0; k < SIDE; k++)                                                  \
             put_line(to + k * to_step, tile + k * LINE, past);                          \
     }
-TURN(1) TURN(2) TURN(4) TURN(8)
-    /* clang-format on */
+/* clang-format on */
+TURN(1)
+TURN(2)
+TURN(4)
+TURN(8)
 
-    static tern__move_square square_of(const tern__move_squares *squares, int64_t size)
+const tern__move_kernel tern__move__vectors = {square1, square2, square4, square8};
+
+static tern__move_square square_of(const tern__move_kernel *kernel, int64_t size)
 {
-    return size == 1 ? squares->of1 : size == 2 ? squares->of2 : size == 4 ? squares->of4 : squares->of8;
+    return size == 1 ? kernel->of1 : size == 2 ? kernel->of2 : size == 4 ? kernel->of4 : kernel->of8;
 }
 
 #define COPY_ELEMENTS(size)             \
@@ -227,7 +233,7 @@ static void swap_axes(walk *w, int a, int b)
 }
 
 /* false: neither runs nor squares. */
-static bool plan_walk(walk *w, const tern__buffer *to, const tern__buffer *from)
+static bool plan_walk(const tern__move_program *p, walk *w, const tern__buffer *to, const tern__buffer *from)
 {
     *w = (walk){.size = (int64_t)tern__dtype_unit_bytes(to->type->dtype)};
     merge_axes(w, to, from);
@@ -243,8 +249,9 @@ static bool plan_walk(walk *w, const tern__buffer *to, const tern__buffer *from)
         swap_axes(w, across, last - 1);
         w->turned = true;
     }
-    w->past = (int64_t)tern__type_bytes(to->type) > tern__past_bytes(tern__cpu());
-    const blocking turning = blocking_of(tern__cpu(), w->size);
+    w->past = p->past;
+    w->square = square_of(p->kernel, w->size);
+    const blocking turning = blocking_of(p, w->size);
     int64_t lines = (int64_t)(uintptr_t)to->data;
     for (int d = 0; d < last; d++)
         lines |= w->to[d];
@@ -295,10 +302,18 @@ static void move_block(const walk *w, char *to, const char *from, int64_t block)
         copy_run(to, from, m * w->size, w->past);
 }
 
-int64_t tern__move_work(const tern__type *type)
+/* ---- the kernels ---- */
+
+void tern__move_plan(const tern__move_kernel *kernel, const tern__cpu_info *cpu, int64_t bytes,
+                     tern__move_program *out)
 {
-    const int64_t parts = (int64_t)(tern__type_bytes(type) / PART_BYTES);
-    return parts < 1 ? 1 : parts > MOST_PARTS ? MOST_PARTS : parts;
+    const int64_t parts = bytes / PART_BYTES;
+    *out = (tern__move_program){.kernel = kernel,
+                                .past = bytes > tern__past_bytes(cpu),
+                                .small_l1 = cpu->l1d_bytes > 0 && cpu->l1d_bytes <= SMALL_L1,
+                                .work = parts < 1            ? 1
+                                        : parts > MOST_PARTS ? MOST_PARTS
+                                                             : parts};
 }
 
 /* `part` of `parts` equal ones of n: where it begins. */
@@ -307,28 +322,104 @@ static int64_t begin_of(int64_t n, int64_t part, int64_t parts)
     return n / parts * part + n % parts * part / parts;
 }
 
-tern_status tern__move_run(tern__kernel_args *args, int64_t begin, int64_t end,
-                           const tern__move_squares *squares)
+/* Parts [begin, end) of a copy to a buffer of the same type. */
+static tern_status move(const tern__move_program *p, const tern__buffer *to, const tern__buffer *from,
+                        int64_t begin, int64_t end)
 {
-    const tern__buffer *to = &args->out[0], *from = &args->in[0];
-    const int64_t parts = tern__move_work(to->type), numel = tern__type_numel(to->type);
+    const int64_t numel = tern__type_numel(to->type);
     walk w;
     if (numel == 0)
         return TERN_OK;
-    if (!plan_walk(&w, to, from))
-        return tern_copy__ref(args, begin_of(numel, begin, parts), begin_of(numel, end, parts));
-    w.square = square_of(squares, w.size);
-    for (int64_t block = begin_of(w.blocks, begin, parts), n = begin_of(w.blocks, end, parts); block < n;
+    if (!plan_walk(p, &w, to, from)) {
+        tern__kernel_args copy = {.n_in = 1, .n_out = 1, .in = from, .out = to};
+        return tern_copy__ref(&copy, begin_of(numel, begin, p->work), begin_of(numel, end, p->work));
+    }
+    for (int64_t block = begin_of(w.blocks, begin, p->work), n = begin_of(w.blocks, end, p->work); block < n;
          block++)
         move_block(&w, to->data, from->data, block);
     settle(w.past);
     return TERN_OK;
 }
 
-static tern_status run(tern__kernel_args *args, int64_t begin, int64_t end)
+/* A result that is seen in the operand's shape: any in row-major order can be. */
+TERN__KERNEL(reshape__move)
 {
-    static const tern__move_squares squares = {square1, square2, square4, square8};
-    return tern__move_run(args, begin, end, &squares);
+    const tern__move_program *p = args->program;
+    const tern__buffer *x = &args->in[0], *y = &args->out[0];
+    if (tern__shape_equal(x->type, y->type))
+        return move(p, y, x, begin, end);
+    const int64_t numel = tern__type_numel(y->type);
+    tern__layout lies = {0}, seen;
+    for (int d = 0; d < y->type->rank; d++)
+        lies.strides[d] = y->strides[d];
+    if (!tern__view_reshape(y->type, &lies, x->type, &seen))
+        return tern_copy__ref(args, begin_of(numel, begin, p->work), begin_of(numel, end, p->work));
+    return move(p, &(tern__buffer){y->data, x->type, seen.strides}, x, begin, end);
 }
 
-const tern__kernel tern__move__vectors = {.name = "move__vectors", .isa = TERN__ISA_BASELINE, .run = run};
+/* The second operand to the result, which is the first. */
+TERN__KERNEL(overwrite__move)
+{
+    const tern__buffer *x = &args->in[1], *y = &args->out[0];
+    const int missing = y->type->rank - x->type->rank;
+    int64_t strides[TERN__MAX_RANK];
+    for (int d = 0; d < y->type->rank; d++)
+        strides[d] = d < missing || x->type->shape[d - missing] == 1 ? 0 : x->strides[d - missing];
+    return move(args->program, y, &(tern__buffer){x->data, y->type, strides}, begin, end);
+}
+
+/* ---- what is joined and cut: a piece after the other, of each the same share ---- */
+
+static int axis_of(const tern__attr *attr, int rank)
+{
+    return (int)(attr->i < 0 ? attr->i + rank : attr->i);
+}
+
+/* Element `at` along an axis. What has no elements may have no memory. */
+static void *place_of(const tern__buffer *buffer, int axis, int64_t at)
+{
+    const int64_t size = (int64_t)tern__dtype_unit_bytes(buffer->type->dtype);
+    return buffer->data ? (char *)buffer->data + at * buffer->strides[axis] * size : NULL;
+}
+
+TERN__KERNEL(concat__move)
+{
+    const tern__buffer *y = &args->out[0];
+    const int axis = axis_of(&args->attrs[0], y->type->rank);
+    int64_t at = 0;
+    for (int i = 0; i < args->n_in; i++) {
+        const tern__buffer *x = &args->in[i];
+        TERN_TRY(
+            move(args->program, &(tern__buffer){place_of(y, axis, at), x->type, y->strides}, x, begin, end));
+        at += x->type->shape[axis];
+    }
+    return TERN_OK;
+}
+
+/* Operands lack the new axis. */
+TERN__KERNEL(stack__move)
+{
+    const tern__buffer *y = &args->out[0];
+    const int rank = y->type->rank, axis = axis_of(&args->attrs[0], rank);
+    int64_t strides[TERN__MAX_RANK];
+    for (int d = 0; d < rank - 1; d++)
+        strides[d] = y->strides[d < axis ? d : d + 1];
+    for (int i = 0; i < args->n_in; i++)
+        TERN_TRY(move(args->program, &(tern__buffer){place_of(y, axis, i), args->in[i].type, strides},
+                      &args->in[i], begin, end));
+    return TERN_OK;
+}
+
+TERN__KERNEL(split__move)
+{
+    const tern__buffer *x = &args->in[0];
+    const int axis = axis_of(&args->attrs[TERN__ATTR_split_axis], x->type->rank);
+    int64_t at = 0;
+    for (int i = 0; i < args->n_out; i++) {
+        const tern__buffer *y = &args->out[i];
+        TERN_TRY(
+            move(args->program, y, &(tern__buffer){place_of(x, axis, at), y->type, x->strides}, begin, end));
+        at += y->type->shape[axis];
+    }
+    return TERN_OK;
+}

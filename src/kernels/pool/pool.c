@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/sizes.h"
 #include "kernels/row/floats.h"
 #include "tensor/op_attrs.h"
 
@@ -41,16 +42,6 @@ typedef struct piece {
     float largest[PIECE]; /* and at the end the results */
     double sum[PIECE];    /* of means */
 } piece;
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* ---- pieces ---- */
 
@@ -107,8 +98,8 @@ typedef struct span {
 static span span_of(int64_t size, int64_t kernel, int64_t out, int64_t stride, int64_t pad)
 {
     const int64_t origin = out * stride - pad;
-    const int64_t first = smaller(larger(-origin, 0), kernel);
-    return (span){origin, first, larger(smaller(size - origin, kernel), first)};
+    const int64_t first = tern__smaller(tern__larger(-origin, 0), kernel);
+    return (span){origin, first, tern__larger(tern__smaller(size - origin, kernel), first)};
 }
 
 /* Those results of [from, from + n) whose window's element t lies in the image. */
@@ -117,8 +108,8 @@ static span outs_of(const pool *p, int64_t t, int64_t from, int64_t n)
     const int64_t before = p->pad_w - t; /* of the image's first column */
     const int64_t first = before > 0 ? (before + p->stride_w - 1) / p->stride_w : 0;
     const int64_t past = p->width + before > 0 ? (p->width + before - 1) / p->stride_w + 1 : 0;
-    const int64_t begin = larger(first, from);
-    return (span){0, begin, larger(smaller(past, from + n), begin)};
+    const int64_t begin = tern__larger(first, from);
+    return (span){0, begin, tern__larger(tern__smaller(past, from + n), begin)};
 }
 
 static double count_of(const pool *p, const span *rows, const span *columns)
@@ -137,8 +128,8 @@ typedef struct piece_outs {
 
 static piece_outs piece_outs_of(const pool *p, int64_t from, int64_t most)
 {
-    piece_outs t = {.from = from, .n = smaller(most, p->out_width - from)};
-    for (int64_t j = 0; j < smaller(p->kernel_w, TAPS); j++)
+    piece_outs t = {.from = from, .n = tern__smaller(most, p->out_width - from)};
+    for (int64_t j = 0; j < tern__smaller(p->kernel_w, TAPS); j++)
         t.outs[j] = outs_of(p, j, t.from, t.n);
     return t;
 }
@@ -150,8 +141,8 @@ static void pool_columns(const pool *p, const piece_outs *all, int64_t image, in
     const int64_t from = all->from, n = all->n;
     const int64_t at = image * p->xs[0] + channel * p->xs[p->c];
     const span rows = span_of(p->height, p->kernel_h, row, p->stride_h, p->pad_h);
-    const int64_t first = larger(from * p->stride_w - p->pad_w, 0),
-                  past = smaller((from + n - 1) * p->stride_w - p->pad_w + p->kernel_w, p->width);
+    const int64_t first = tern__larger(from * p->stride_w - p->pad_w, 0),
+                  past = tern__smaller((from + n - 1) * p->stride_w - p->pad_w + p->kernel_w, p->width);
     float room[RUN];
     piece o;
     begin_piece(p, &o, n);
@@ -203,7 +194,9 @@ static void pool_channels(const pool *p, int64_t image, int64_t row, int64_t col
 /* Results side by side whose windows' columns are at most RUN elements, if those have to be widened. */
 static int64_t piece_of(const pool *p)
 {
-    return p->dtype == TERN_F32 ? PIECE : larger(1, smaller(PIECE, (RUN - p->kernel_w) / p->stride_w + 1));
+    return p->dtype == TERN_F32
+               ? PIECE
+               : tern__larger(1, tern__smaller(PIECE, (RUN - p->kernel_w) / p->stride_w + 1));
 }
 
 bool tern__pool_fits(const tern__type *x, const tern__attr *attrs)
@@ -273,10 +266,11 @@ static void pool_inside(const pool *p, int64_t from, int64_t n, int64_t image, i
 /* Windows with columns in the padding, on both sides, are taken element by element. */
 static void run_whole_windows(const pool *p, int64_t begin, int64_t end)
 {
-    const int64_t first = smaller((p->pad_w + p->stride_w - 1) / p->stride_w, p->out_width);
+    const int64_t first = tern__smaller((p->pad_w + p->stride_w - 1) / p->stride_w, p->out_width);
     const int64_t fits =
         p->width + p->pad_w - p->kernel_w; /* where the last window that lies in the image may begin */
-    const int64_t past = larger(fits >= 0 ? smaller(fits / p->stride_w + 1, p->out_width) : 0, first);
+    const int64_t past =
+        tern__larger(fits >= 0 ? tern__smaller(fits / p->stride_w + 1, p->out_width) : 0, first);
     for (int64_t item = begin; item < end; item++) {
         const int64_t plane = item / p->out_height, row = item % p->out_height;
         const int64_t image = plane / p->channels, channel = plane % p->channels;
@@ -314,7 +308,7 @@ static void run_pixels(const pool *p, int64_t begin, int64_t end)
         for (int64_t column = 0; column < p->out_width; column++)
             for (int64_t from = 0; from < p->channels; from += PIECE)
                 pool_channels(p, item / p->out_height, item % p->out_height, column, from,
-                              smaller(PIECE, p->channels - from));
+                              tern__smaller(PIECE, p->channels - from));
 }
 
 static void run(const pool *p, int64_t begin, int64_t end)

@@ -172,10 +172,10 @@ static void take(const tern__blocks_program *p, state *s, const float *x, int64_
         p->columns.rows->reduce[largest ? TERN__ROWOP_max : TERN__ROWOP_min](&s->row, x, count);
         return;
     }
-    void (*const extreme)(float *, const float *, int64_t, int64_t, int64_t) =
+    void (*const extreme)(float *, const float *, int64_t, int64_t, int64_t, bool) =
         largest ? k->largest : k->smallest;
-    extreme(s->extremes, x, all, whole, all);
-    extreme(s->extremes, x + whole * all, 0, 1, count % LANES * p->lanes);
+    extreme(s->extremes, x, all, whole, all, p->columns.in_order);
+    extreme(s->extremes, x + whole * all, 0, 1, count % LANES * p->lanes, p->columns.in_order);
 }
 
 /* The lanes become one. */
@@ -187,7 +187,7 @@ static void fold_lanes(const tern__blocks_program *p, state *s)
             k->fold(s->sums, s->sums + half, half);
         else
             (p->op == TERN__BLOCKS_MAX ? k->largest : k->smallest)(s->extremes, s->extremes + half, 0, 1,
-                                                                   half);
+                                                                   half, p->columns.in_order);
     }
 }
 

@@ -97,22 +97,22 @@ typedef void take_fn(taking *t, const float *x, int64_t stride, int64_t rows, in
 
 static void take_sum(taking *t, const float *x, int64_t stride, int64_t rows, int64_t n)
 {
-    t->kernel->sum(t->sums, x, stride, rows, n);
+    t->kernel->sum(t->sums, x, stride, rows, n, t->p->in_order);
 }
 
 static void take_squares(taking *t, const float *x, int64_t stride, int64_t rows, int64_t n)
 {
-    t->kernel->squares(t->sums, t->centres, x, stride, rows, n);
+    t->kernel->squares(t->sums, t->centres, x, stride, rows, n, t->p->in_order);
 }
 
 static void take_largest(taking *t, const float *x, int64_t stride, int64_t rows, int64_t n)
 {
-    t->kernel->largest(t->floats, x, stride, rows, n);
+    t->kernel->largest(t->floats, x, stride, rows, n, t->p->in_order);
 }
 
 static void take_smallest(taking *t, const float *x, int64_t stride, int64_t rows, int64_t n)
 {
-    t->kernel->smallest(t->floats, x, stride, rows, n);
+    t->kernel->smallest(t->floats, x, stride, rows, n, t->p->in_order);
 }
 
 /* Elements that lie apart are brought together row by row. */

@@ -26,13 +26,14 @@ typedef struct tern__whole_loops {
     int64_t (*smallest)(const void *x, int64_t n);
 } tern__whole_loops;
 
-/* Each takes `rows` rows of n columns, `stride` elements apart, into what there is of the columns' results. */
+/* Each takes `rows` rows of n columns, `stride` elements apart, into what there is of the columns' results. `in_order`: memory is read
+ * fastest row after row; it changes no bit. */
 typedef struct tern__columns_kernel {
-    void (*sum)(double *to, const float *x, int64_t stride, int64_t rows, int64_t n);
-    void (*squares)(double *to, const double *centre, const float *x, int64_t stride, int64_t rows,
-                    int64_t n);
-    void (*largest)(float *to, const float *x, int64_t stride, int64_t rows, int64_t n);
-    void (*smallest)(float *to, const float *x, int64_t stride, int64_t rows, int64_t n);
+    void (*sum)(double *to, const float *x, int64_t stride, int64_t rows, int64_t n, bool in_order);
+    void (*squares)(double *to, const double *centre, const float *x, int64_t stride, int64_t rows, int64_t n,
+                    bool in_order);
+    void (*largest)(float *to, const float *x, int64_t stride, int64_t rows, int64_t n, bool in_order);
+    void (*smallest)(float *to, const float *x, int64_t stride, int64_t rows, int64_t n, bool in_order);
     /* Sums in the order of row programs, lanes of `half` columns: to[i] += x[i] + x[i + half], then those 2 half further on, of n
      * elements in all. */
     void (*pairs)(double *to, const float *x, int64_t half, int64_t n);
@@ -58,7 +59,8 @@ typedef struct tern__columns_kernel {
 typedef struct tern__columns_program {
     const tern__columns_kernel *kernel;
     const tern__rowop_table *rows;
-    bool streams; /* results go past the caches, where a kernel can */
+    bool streams;  /* results go past the caches, where a kernel can */
+    bool in_order; /* memory is read fastest in one stream */
 } tern__columns_program;
 
 static inline bool tern__is_whole(tern_dtype dtype)

@@ -3,12 +3,11 @@
  *
  * Four rows are taken at once, so that what there is of the results is loaded and stored a quarter as often. Rows are often a
  * page apart, where the hardware's prefetchers start anew: the ones after the next are fetched here. Processors that read one
- * stream best (TERN__FEATURE_ONE_STREAM) take row after row instead, and fetch rows into the second-level cache: those of a page
+ * stream best (`in_order`) take row after row instead, and fetch rows into the second-level cache: those of a page
  * apart share a few sets of the first. */
 #ifndef TERN_KERNELS_COLUMNS_IMPL_H
 #define TERN_KERNELS_COLUMNS_IMPL_H
 
-#include "base/cpu.h"
 #include "kernels/reduce/columns.h"
 #include "kernels/select.h"
 
@@ -18,15 +17,10 @@ enum {
     ON_THE_WAY = 1 << 13, /* elements between what is read and what is fetched */
 };
 
-static inline bool reads_one_stream(void)
-{
-    return tern__cpu_has(tern__cpu(), TERN__FEATURE_ONE_STREAM);
-}
-
 /* Few elements have just been brought together, and are in the first-level cache. */
-static inline bool takes_four(int64_t rows, int64_t n)
+static inline bool takes_four(bool in_order, int64_t rows, int64_t n)
 {
-    return !reads_one_stream() || rows * n <= ON_THE_WAY / 2;
+    return !in_order || rows * n <= ON_THE_WAY / 2;
 }
 
 /* Rows of n columns between the one that is read and the one that is fetched. */
@@ -43,60 +37,63 @@ static inline void fetch_next(const float *x, int64_t stride)
 }
 
 /* A loop over rows; `take` makes `to` of what it was and of an element e of column c. */
-#define TERN__COLUMNS_LOOP(T, take)                                                                \
-    int64_t r = 0;                                                                                 \
-    for (const bool four = takes_four(rows, n); four && r + TOGETHER <= rows; r += TOGETHER) {     \
-        const float *x0 = x + r * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride; \
-        const bool more = r + 2 * TOGETHER <= rows;                                                \
-        for (int64_t line = 0; line < n; line += LINE) {                                           \
-            const int64_t end = n - line < LINE ? n : line + LINE;                                 \
-            if (more)                                                                              \
-                fetch_next(x0 + line, stride);                                                     \
-            for (int64_t c = line; c < end; c++) {                                                 \
-                T was = to[c];                                                                     \
-                was = take(was, x0[c]);                                                            \
-                was = take(was, x1[c]);                                                            \
-                was = take(was, x2[c]);                                                            \
-                to[c] = take(was, x3[c]);                                                          \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    for (const int64_t ahead = rows_ahead(n); r < rows; r++) {                                     \
-        const float *row = x + r * stride;                                                         \
-        const bool more = r + ahead < rows;                                                        \
-        int64_t line = 0;                                                                          \
-        for (; line + LINE <= n; line += LINE) {                                                   \
-            if (more)                                                                              \
-                __builtin_prefetch(row + ahead * stride + line, 0, 2);                             \
-            for (int64_t c = line; c < line + LINE; c++)                                           \
-                to[c] = take(to[c], row[c]);                                                       \
-        }                                                                                          \
-        for (int64_t c = line; c < n; c++)                                                         \
-            to[c] = take(to[c], row[c]);                                                           \
+#define TERN__COLUMNS_LOOP(T, take)                                                                      \
+    int64_t r = 0;                                                                                       \
+    for (const bool four = takes_four(in_order, rows, n); four && r + TOGETHER <= rows; r += TOGETHER) { \
+        const float *x0 = x + r * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;       \
+        const bool more = r + 2 * TOGETHER <= rows;                                                      \
+        for (int64_t line = 0; line < n; line += LINE) {                                                 \
+            const int64_t end = n - line < LINE ? n : line + LINE;                                       \
+            if (more)                                                                                    \
+                fetch_next(x0 + line, stride);                                                           \
+            for (int64_t c = line; c < end; c++) {                                                       \
+                T was = to[c];                                                                           \
+                was = take(was, x0[c]);                                                                  \
+                was = take(was, x1[c]);                                                                  \
+                was = take(was, x2[c]);                                                                  \
+                to[c] = take(was, x3[c]);                                                                \
+            }                                                                                            \
+        }                                                                                                \
+    }                                                                                                    \
+    for (const int64_t ahead = rows_ahead(n); r < rows; r++) {                                           \
+        const float *row = x + r * stride;                                                               \
+        const bool more = r + ahead < rows;                                                              \
+        int64_t line = 0;                                                                                \
+        for (; line + LINE <= n; line += LINE) {                                                         \
+            if (more)                                                                                    \
+                __builtin_prefetch(row + ahead * stride + line, 0, 2);                                   \
+            for (int64_t c = line; c < line + LINE; c++)                                                 \
+                to[c] = take(to[c], row[c]);                                                             \
+        }                                                                                                \
+        for (int64_t c = line; c < n; c++)                                                               \
+            to[c] = take(to[c], row[c]);                                                                 \
     }
 
 #define ADD(was, e) ((was) + (double)(e))
-static void sum(double *restrict to, const float *restrict x, int64_t stride, int64_t rows, int64_t n)
+static void sum(double *restrict to, const float *restrict x, int64_t stride, int64_t rows, int64_t n,
+                bool in_order)
 {
     TERN__COLUMNS_LOOP(double, ADD)
 }
 
 #define ADD_SQUARE(was, e) ((was) + ((double)(e)-centre[c]) * ((double)(e)-centre[c]))
 static void squares(double *restrict to, const double *restrict centre, const float *restrict x,
-                    int64_t stride, int64_t rows, int64_t n)
+                    int64_t stride, int64_t rows, int64_t n, bool in_order)
 {
     TERN__COLUMNS_LOOP(double, ADD_SQUARE)
 }
 
 /* A NaN stays: only another one replaces it. Of equals the first stays. */
 #define LARGER(was, e) ((((e) > (was)) | ((e) != (e))) ? (e) : (was))
-static void largest(float *restrict to, const float *restrict x, int64_t stride, int64_t rows, int64_t n)
+static void largest(float *restrict to, const float *restrict x, int64_t stride, int64_t rows, int64_t n,
+                    bool in_order)
 {
     TERN__COLUMNS_LOOP(float, LARGER)
 }
 
 #define SMALLER(was, e) ((((e) < (was)) | ((e) != (e))) ? (e) : (was))
-static void smallest(float *restrict to, const float *restrict x, int64_t stride, int64_t rows, int64_t n)
+static void smallest(float *restrict to, const float *restrict x, int64_t stride, int64_t rows, int64_t n,
+                     bool in_order)
 {
     TERN__COLUMNS_LOOP(float, SMALLER)
 }

@@ -120,6 +120,7 @@ static void store_rows(const block *b, int64_t r, const float *from, int64_t cou
 static void find_largest(const block *b)
 {
     const tern__columns_kernel *k = b->p->kernel;
+    const bool in_order = b->p->in_order;
     float *lanes = (float *)b->s->lanes;
     const int64_t n = b->n, all = LANES * n;
     for (int64_t i = 0; i < all; i++)
@@ -130,8 +131,8 @@ static void find_largest(const block *b)
             count = b->rows; /* nothing is gathered */
         const run from = rows_of(b, r, count);
         if (from.stride == n) {
-            k->largest(lanes, from.at, all, count / LANES, all);
-            k->largest(lanes, from.at + count / LANES * all, 0, 1, count % LANES * n);
+            k->largest(lanes, from.at, all, count / LANES, all, in_order);
+            k->largest(lanes, from.at + count / LANES * all, 0, 1, count % LANES * n, in_order);
             continue;
         }
         const int64_t together = 4 * LANES;
@@ -141,11 +142,11 @@ static void find_largest(const block *b)
                 for (int64_t next = j + together; next < j + 2 * together && next < count; next += LANES)
                     tern__floats_fetch(from.at + next * from.stride, n * (int64_t)sizeof *from.at);
                 k->largest(lanes + (j - i) * n, from.at + j * from.stride, LANES * from.stride,
-                           left < 4 ? left : 4, n);
+                           left < 4 ? left : 4, n, in_order);
             }
     }
     for (int64_t half = all / 2; half >= n; half /= 2)
-        k->largest(lanes, lanes + half, 0, 1, half);
+        k->largest(lanes, lanes + half, 0, 1, half, in_order);
     memcpy(b->s->shift, lanes, (size_t)n * sizeof *lanes);
     if (b->x.flat || !b->x.in_place)
         repeat(b, b->s->shift);

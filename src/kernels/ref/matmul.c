@@ -4,6 +4,7 @@
  * bf16 too) and f64, wrapping ones for integers. Blocks of rows and columns share a converted panel of b,
  * and keep their sums across panels, so blocking changes no chain. */
 #include "kernels/ref/number.h"
+#include "base/sizes.h"
 #include "kernels/ref/walk.h"
 #include "tensor/convert.h"
 
@@ -96,11 +97,6 @@ static void load_panel(const matrices *x, const char *from, int64_t rows, int64_
                       pitch, rows);
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* A block in the arithmetic of type T, which tern calls DTYPE. */
 #define BLOCK(name, T, DTYPE, multiply_add)                                                                  \
     static void name(const product *p, const char *a, const char *b, char *y, int64_t rows, int64_t columns) \
@@ -108,7 +104,7 @@ static int64_t smaller(int64_t a, int64_t b)
         T sums[BLOCK_ROWS][BLOCK_COLUMNS] = {{0}};                                                           \
         T a_panel[BLOCK_ROWS][BLOCK_DEPTH], b_panel[BLOCK_DEPTH][BLOCK_COLUMNS];                             \
         for (int64_t k = 0; k < p->k; k += BLOCK_DEPTH) {                                                    \
-            const int64_t depth = smaller(BLOCK_DEPTH, p->k - k);                                            \
+            const int64_t depth = tern__smaller(BLOCK_DEPTH, p->k - k);                                      \
             load_panel(&p->a, a + k * p->a.column_stride * (int64_t)p->a.bytes, rows, depth, DTYPE,          \
                        (char *)a_panel, BLOCK_DEPTH);                                                        \
             load_panel(&p->b, b + k * p->b.row_stride * (int64_t)p->b.bytes, depth, columns, DTYPE,          \
@@ -142,13 +138,13 @@ KERNEL(matmul)
     const int64_t y_column = p.y.column_stride * (int64_t)p.y.bytes;
     for (int64_t item = begin, rows; item < end; item += rows) {
         const int64_t batch = item / p.m, row = item % p.m;
-        rows = smaller(smaller(BLOCK_ROWS, p.m - row), end - item);
+        rows = tern__smaller(tern__smaller(BLOCK_ROWS, p.m - row), end - item);
         const char *a = matrix_at(&p.a, &p.y, batch) + row * a_row;
         const char *b = matrix_at(&p.b, &p.y, batch);
         char *y = matrix_at(&p.y, &p.y, batch) + row * y_row;
         for (int64_t column = 0; column < p.n; column += BLOCK_COLUMNS)
             block(&p, a, b + column * b_column, y + column * y_column, rows,
-                  smaller(BLOCK_COLUMNS, p.n - column));
+                  tern__smaller(BLOCK_COLUMNS, p.n - column));
     }
     return TERN_OK;
 }

@@ -2,7 +2,6 @@
 #include "kernels/row/across.h"
 
 #include "base/alloc.h"
-#include "kernels/move/move.h"
 
 enum {
     LINE = 64,
@@ -150,9 +149,9 @@ static void turn(const tern__row_frame *f, const tern__row_across *a, const char
         n = columns < part ? columns : part;
         const tern__type type = {.dtype = o->dtype, .rank = 2, .shape = {rows, n}};
         const tern__buffer in = {(char *)(uintptr_t)from, &type, steps}, out = {to, &type, block_steps};
-        tern__kernel_args args = {.n_in = 1, .n_out = 1, .in = &in, .out = &out};
+        tern__kernel_args args = {.n_in = 1, .n_out = 1, .in = &in, .out = &out, .program = &f->p->turning};
         fetch(from + n * a->inner, a->inner, rows * o->bytes, columns - n < part ? columns - n : part);
-        f->p->move->run(&args, 0, tern__move_work(&type));
+        tern_reshape__move(&args, 0, f->p->turning.work);
     }
 }
 

@@ -498,7 +498,8 @@ tern_status tern__row_finish(const tern__row_builder *b, const tern__rowop_table
     p->scratch_bytes += TERN__ALIGN;
     p->across_bytes = b->upright ? 0 : tern__row_across_bytes(&p->domain, full_operands(p), p->scratch_bytes);
     p->scratch_bytes += p->across_bytes;
-    p->move = tern__kernel_select(TERN__FAMILY_move, (2u << table->isa) - 1)->kernel;
+    tern__move_plan(tern__kernel_select(TERN__FAMILY_move, (2u << table->isa) - 1)->kernel, tern__cpu(), 0,
+                    &p->turning); /* small blocks, for the caches */
     *out = p;
     return TERN_OK;
 }

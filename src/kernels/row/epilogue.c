@@ -3,23 +3,22 @@
 
 #include <string.h>
 
-#include "base/cpu.h"
 #include "tensor/convert.h"
 
-/* Elements of a rectangle: three tenths of a second-level cache, beside the product's operands. */
-static int64_t room(void)
+/* Three tenths of a second-level cache, beside the product's operands. */
+int64_t tern__epilogue_elements(const tern__cpu_info *cpu)
 {
-    const int64_t l2 = tern__cpu()->l2_bytes, elements = (l2 > 0 ? l2 : 512 << 10) * 3 / 10 / 4;
+    const int64_t l2 = cpu->l2_bytes, elements = (l2 > 0 ? l2 : 512 << 10) * 3 / 10 / 4;
     return elements < TERN__EPILOGUE_ROOM ? elements : TERN__EPILOGUE_ROOM;
 }
 
-void tern__epilogue_shape(int64_t n_rows, int64_t width, int64_t *rows, int64_t *tiles)
+void tern__epilogue_shape(int64_t elements, int64_t n_rows, int64_t width, int64_t *rows, int64_t *tiles)
 {
     enum { GROUP = 32 }; /* rows that kernels like to have together, or a part of them */
     _Static_assert((int)TERN__EPILOGUE_ROWS % (int)GROUP == 0, "no more rows than there is room for");
     const int64_t parts = (n_rows + TERN__EPILOGUE_ROWS - 1) / TERN__EPILOGUE_ROWS;
     *rows = parts > 1 ? ((n_rows + parts - 1) / parts + GROUP - 1) / GROUP * GROUP : n_rows;
-    const int64_t fitting = room() / (*rows > 0 ? *rows : 1) / width;
+    const int64_t fitting = elements / (*rows > 0 ? *rows : 1) / width;
     *tiles = fitting > 1 ? fitting : 1;
 }
 

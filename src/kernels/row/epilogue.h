@@ -20,6 +20,7 @@ typedef struct tern__epilogue_program {
     const tern__attr *product_attrs;
     /* of the product's result: the domain; f16 and bf16 are rounded from f32 as they are handed on */
     const tern__type *y;
+    int64_t elements;                                                            /* of a rectangle */
     int n_product;                                                               /* operands of the product */
     uint8_t product_in[TERN__ROW_MAX_OPERANDS], rows_in[TERN__ROW_MAX_OPERANDS]; /* operands of the step */
     size_t rows_at, room_at, scratch_bytes; /* in the scratch, behind the product's */
@@ -32,9 +33,12 @@ typedef struct tern__epilogue {
     void *room;                    /* TERN__EPILOGUE_ROOM elements */
 } tern__epilogue;
 
-/* How large rectangles of a product are that is made of tiles of `width` columns (at most TERN__EPILOGUE_ROOM /
+/* Elements of a rectangle, at most TERN__EPILOGUE_ROOM, as this processor likes it: for plans. */
+int64_t tern__epilogue_elements(const tern__cpu_info *cpu);
+
+/* How large rectangles of `elements` of a product are that is made of tiles of `width` columns (at most TERN__EPILOGUE_ROOM /
  * TERN__EPILOGUE_ROWS), if there are so many rows: at most *rows by *tiles tiles. */
-void tern__epilogue_shape(int64_t n_rows, int64_t width, int64_t *rows, int64_t *tiles);
+void tern__epilogue_shape(int64_t elements, int64_t n_rows, int64_t width, int64_t *rows, int64_t *tiles);
 
 /* Hands on rows [row_begin, row_end), counted over all leading axes, and columns [column_begin, column_end) of the product:
  * the first is at the beginning of the room, rows lie `stride` elements apart. */

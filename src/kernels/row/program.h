@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "kernels/kernel.h"
+#include "kernels/move/move.h"
 #include "kernels/row/rowops.h"
 
 enum {
@@ -102,8 +103,8 @@ typedef struct tern__row_program {
     int ahead;          /* bytes between what is read and what is fetched meanwhile, of rows in one piece */
     size_t frame_bytes; /* of a frame with its slots */
     size_t scratch_bytes;
-    const tern__kernel *move; /* turns operands that lie across the rows */
-    size_t across_bytes;      /* of scratch, at its end, for blocks of them (across.h) */
+    tern__move_program turning; /* of operands that lie across the rows */
+    size_t across_bytes;        /* of scratch, at its end, for blocks of them (across.h) */
     int64_t work;
 } tern__row_program;
 

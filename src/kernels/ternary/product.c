@@ -201,7 +201,7 @@ static void multiply_on(const block *b, const tern__epilogue *e, int64_t tile_be
 {
     const int64_t width = tern__ternary_tile_rows(b->p->kernel->form);
     int64_t rows, tiles;
-    tern__epilogue_shape(b->end - b->begin, width, &rows, &tiles);
+    tern__epilogue_shape(e->program->elements, b->end - b->begin, width, &rows, &tiles);
     for (int64_t row = b->begin; row < b->end; row += rows)
         for (int64_t tile = tile_begin; tile < tile_end; tile += tiles) {
             const int64_t last = b->end - row < rows ? b->end : row + rows;

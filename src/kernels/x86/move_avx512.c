@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include "kernels/move/move.h"
+#include "kernels/select.h"
 
 static inline void put(char *to, __m512i line, bool past)
 {
@@ -47,14 +48,9 @@ static inline void put_quarters(char *to, int64_t apart, __m512i a, __m512i b, _
         for (int i = 0; i < N; i++)                                                                     \
             put_quarters(to + i * to_step, N * to_step, v[0][i], v[1][i], v[2][i], v[3][i], past);      \
     }
-/* clang-format off */
-SQUARE(1, 8) SQUARE(2, 16) SQUARE(4, 32) SQUARE(8, 64)
-    /* clang-format on */
+SQUARE(1, 8)
+SQUARE(2, 16)
+SQUARE(4, 32)
+SQUARE(8, 64)
 
-    static tern_status run(tern__kernel_args *args, int64_t begin, int64_t end)
-{
-    static const tern__move_squares squares = {square1, square2, square4, square8};
-    return tern__move_run(args, begin, end, &squares);
-}
-
-const tern__kernel tern__move__avx512 = {.name = "move__avx512", .isa = TERN__ISA_AVX512, .run = run};
+const tern__move_kernel tern__move__avx512 = {square1, square2, square4, square8};
