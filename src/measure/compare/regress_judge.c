@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "measure/compare/bootstrap.h"
+#include "measure/bootstrap.h"
 #include "measure/occupied.h"
 #include "measure/compare/regress.h"
 #include "measure/results/results.h"
