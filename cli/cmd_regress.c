@@ -247,6 +247,7 @@ static const char *next_step(tern_regress_state state, bool in_turns)
 
 static void add_next_steps(text *t, const args *a, const tern_regress_report *report)
 {
+    const size_t begun = t->length;
     const int lacking = count_lacking(a, report, true);
     if (lacking > 0)
         text_add(t, "undecided: the baseline has one session, and more samples cannot help. Make it\n"
@@ -258,8 +259,20 @@ static void add_next_steps(text *t, const args *a, const tern_regress_report *re
         if (step && n > (s == TERN_REGRESS_UNDECIDED ? lacking : 0))
             text_add(t, step);
     }
+    if (t->length > begun)
+        text_add(t, "\n");
 }
 
+/* Where it begins: behind the last empty line. */
+static size_t last_paragraph_of(const char *words)
+{
+    size_t at = strlen(words);
+    while (at > 1 && (words[at - 1] != '\n' || words[at - 2] != '\n'))
+        at--;
+    return at > 1 ? at : 0;
+}
+
+/* A text ends with its summary, behind the advice: that is what `tern monitor` shows. */
 static int write_report(const args *a, const tern_regress_report *report, out_file *to)
 {
     const char *name = args_has(a, "json") ? "json" : args_value(a, "output-format");
@@ -270,9 +283,11 @@ static int write_report(const args *a, const tern_regress_report *report, out_fi
     if (tern_regress_write(report, format, &words) != TERN_OK)
         return fail_status(NULL);
     text all = {0};
-    text_add(&all, words);
+    const size_t summary = format == TERN_REGRESS_AS_TEXT ? last_paragraph_of(words) : strlen(words);
+    text_add_n(&all, words, summary);
     if (format == TERN_REGRESS_AS_TEXT)
         add_next_steps(&all, a, report);
+    text_add(&all, words + summary);
     const int code = out_finish(to, text_string(&all));
     text_free(&all);
     tern_string_free(words);

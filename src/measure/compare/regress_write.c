@@ -154,7 +154,7 @@ static void add_text_summary(tern__strbuf *to, const tern_regress_report *p)
     tern__strbuf_free(&words);
 }
 
-/* The worst first. */
+/* The worst first; the summary is the last paragraph, behind an empty line. */
 void tern__regress_add_text(tern__strbuf *to, const tern_regress_report *p)
 {
     for (int s = TERN__STATES - 1; s >= 0; s--)
@@ -162,16 +162,16 @@ void tern__regress_add_text(tern__strbuf *to, const tern_regress_report *p)
             if (p->rows[i].state == (tern_regress_state)s)
                 add_text_row(to, p, &p->rows[i]);
     tern__strbuf_add(to, "\n");
-    add_text_summary(to, p);
     if (strcmp(p->host, p->base_host) != 0)
-        tern__strbuf_add(to,
-                         "\nThe baseline is of another machine: times say nothing about the program alone.");
+        tern__strbuf_add(
+            to, "The baseline is of another machine: times say nothing about the program alone.\n\n");
     if (tern__regress_loads_differ(p))
         tern__strbuf_addf(
             to,
-            "\nwarning: the machine's load was %.2f when the baseline was measured, and\n%.2f now: what "
-            "differs may be the load.",
+            "warning: the machine's load was %.2f when the baseline was measured, and\n%.2f now: what "
+            "differs may be the load.\n\n",
             p->base_load, p->load);
+    add_text_summary(to, p);
     tern__strbuf_add(to, "\n");
 }
 
