@@ -1,6 +1,7 @@
 /* progress.c - a bar for work that takes long. */
 #include "progress.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,9 +37,27 @@ static const double forecast_s = 3; /* after which the time that is left is told
 static bar bars[DEPTH];             /* those of work inside other work; the last one counts */
 static int depth;
 
+/* Written by the handler: kept ready, since little else is allowed there. */
+static text farewell;
+static volatile sig_atomic_t has_farewell;
+
 static void stop(int signal)
 {
+    const int before = errno;
+    if (!stopped && has_farewell && write(STDERR_FILENO, farewell.data, farewell.length) < 0)
+        has_farewell = 0; /* nobody reads it */
     stopped = signal;
+    errno = before;
+}
+
+void progress_when_stopped(const char *words)
+{
+    has_farewell = 0;
+    text_clear(&farewell);
+    if (!words)
+        return;
+    text_addf(&farewell, "%stern: %s\n", terminal ? "\r\x1b[K" : "", words);
+    has_farewell = 1;
 }
 
 void progress_begin(const char *what)
@@ -132,8 +151,7 @@ static void draw(bar *b, uint64_t done, uint64_t total)
         add_count(&count, b, done, total);
     else
         text_addf(&count, "%s of %s", format_bytes(bytes, done), format_bytes(all, total));
-    const int room =
-        term_columns() - 2 - text_width(text_string(&line)) - text_width(text_string(&count));
+    const int room = term_columns() - 2 - text_width(text_string(&line)) - text_width(text_string(&count));
     const int length = room < LEAST_BAR ? 0 : room < BAR ? room : BAR;
     const int full = total ? (int)((double)done / (double)total * length) : 0;
     text_repeat(&line, glyph_of(GLYPH_FULL), full < length ? full : length);
@@ -234,6 +252,10 @@ void progress_end(void)
     if (drawn)
         fputs("\r\x1b[K", stderr);
     depth--;
+    if (depth == 0) {
+        has_farewell = 0;
+        text_free(&farewell);
+    }
     if (drawn && depth > 0 && bars[depth - 1].of > 0 && bars[depth - 1].drawn)
         draw_part(&bars[depth - 1]);
     for (size_t i = 0; i < N_SIGNALS && depth == 0; i++)

@@ -25,6 +25,8 @@ void progress_begin_parts(const char *noun, int of, bool alike);
 /* Part `number` begins, from 1; the words stay valid until the next one. Also a line where no bar can be drawn, since stderr is no
  * terminal: a log that stands still looks like a program that does. false: somebody wants to stop. */
 bool progress_part(int number, const char *doing, const char *what);
+/* What is said at once, as a line, when somebody asks to stop work that goes on for a while then; NULL: nothing. Until progress_end. */
+void progress_when_stopped(const char *words);
 /* The signal that asked to stop this work, or the last such one; 0: none did. */
 int progress_stopped_by(void);
 void progress_end(void); /* the bar, if there is one, goes; Ctrl-C does what it did before */
