@@ -370,8 +370,8 @@ static tern_status check_limited(const test *t)
     if (t->prompt || tern__place_in_caches((double)b->info.token_bytes, b->threads) == TERN__IN_MEMORY)
         return TERN_OK;
     tern_bytes_text((double)b->info.token_bytes, weights, sizeof weights);
-    return tern__fail(TERN_UNAVAILABLE, "unavailable: the weights stay in the caches, %s for a token",
-                      weights);
+    return tern__fail(TERN_UNAVAILABLE, "unavailable: the weights stay in the caches, %s for a token%s",
+                      weights, b->info.ternary ? ", 2 bits a ternary weight" : "");
 }
 
 static tern_status run_probe(void *limit)
