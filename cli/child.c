@@ -264,8 +264,8 @@ static int run(const char *line, text *out, size_t most, bool errors, child_hear
         if (bad)
             errno = bad;
         else
-            status = follow(child, (stream[STREAMS]){{ends[0], out, most, NULL},
-                                                     {said[0], &words, SIZE_MAX, heard}});
+            status = follow(
+                child, (stream[STREAMS]){{ends[0], out, most, NULL}, {said[0], &words, SIZE_MAX, heard}});
     }
     const int why = errno;
     for (int i = 0; i < 2; i++) {

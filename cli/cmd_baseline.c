@@ -107,7 +107,7 @@ static int keep(const args *a, tern_baselines *store, const tern_results *all)
 
 #define MEASURING_OPTIONS                                                                                \
     {"runs", 0, "N", NULL, "measure in N sessions, whose differences are the noise floor (default: 5)"}, \
-        {"suite", 0, "NAME", "ops graph alloc compile transfer", "what to measure (default: ops)"}, \
+        {"suite", 0, "NAME", "ops graph alloc compile transfer", "what to measure (default: ops)"},      \
         BENCH_MEASURE_OPTIONS_OF("tern bench SUITE --list")
 static const option measuring_options[] = {MEASURING_OPTIONS, {0}};
 

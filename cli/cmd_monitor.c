@@ -303,7 +303,8 @@ const command cmd_monitor = {
         "The first check is made at once, and check k is due k times TIME later, however long checks "
         "take; those that fall into the time of another are left out, and that is said. Each is a line: "
         "when, its number, what it found (ok, regression, critical, failed), how long it took, and the "
-        "summary of `tern regress`, or the last line that the check printed. An alert finds what it is about in $TERN_MONITOR_STATE, _BEFORE (what the "
+        "summary of `tern regress`, or the last line that the check printed. An alert finds what it is about "
+        "in $TERN_MONITOR_STATE, _BEFORE (what the "
         "check before it found), _NUMBER, _STATUS, _TIME, _CHECK, _SUMMARY (that line) and _OUTPUT (the "
         "last 32 KiB). An alert that fails is a line, too. Ctrl-C ends the check that is running, and then "
         "the monitor.",

@@ -252,8 +252,9 @@ static int fail_stopped(const sessions *s, int needed, int rows)
 {
     if (s->pairs == 0 || s->pairs >= needed)
         return sessions_fail_stopped(s);
-    return fail("stopped after %d pair%s of sessions, too few to tell anything of %d benchmark%s: it takes %d",
-                s->pairs, s->pairs == 1 ? "" : "s", rows, rows == 1 ? "" : "s", needed);
+    return fail(
+        "stopped after %d pair%s of sessions, too few to tell anything of %d benchmark%s: it takes %d",
+        s->pairs, s->pairs == 1 ? "" : "s", rows, rows == 1 ? "" : "s", needed);
 }
 
 /* The first pair tells how many benchmarks there are, and so whether as many as wanted can tell anything. */

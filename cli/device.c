@@ -36,7 +36,10 @@ int device_open(const args *a, const tern_ctx_options *options, tern_ctx **out)
                           o.dump_kernels ? "no kernels that are generated" : "no memory of its own");
     if (o.fallback || (o.device && strcmp(o.device, "auto") == 0))
         tern_log_set(TERN_LOG_WARN, say, NULL);
+    const char *why;
     const tern_status status = tern_ctx_create(&o, out);
+    if (status == TERN_NOT_FOUND && o.cpu && (why = strstr(tern_last_error(), "cpu levels: ")) != NULL)
+        return fail_usage("--cpu: %s", why + strlen("cpu levels: "));
     if (status == TERN_NOT_FOUND && (o.cpu || o.device))
         return fail_usage("%s%s", tern_last_error(), o.cpu ? "" : "; `tern devices` tells more");
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);

@@ -96,8 +96,9 @@ int sessions_fail_stopped(const sessions *s)
 {
     text words = {0};
     text_add_plural(&words, s->pairs, "pair");
-    const int code = s->pairs > 0 ? fail("stopped after %s of sessions: what is told is of these", text_string(&words))
-                                  : fail("stopped before a pair of sessions was whole: nothing is told");
+    const int code = s->pairs > 0
+                         ? fail("stopped after %s of sessions: what is told is of these", text_string(&words))
+                         : fail("stopped before a pair of sessions was whole: nothing is told");
     text_free(&words);
     return code;
 }

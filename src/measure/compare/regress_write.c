@@ -53,6 +53,8 @@ void tern__regress_add_change(tern__strbuf *to, const tern_comparison *c)
 {
     if (c->n_b > 0 && isnan(c->ratio_low))
         tern__strbuf_addf(to, "%+.1f %% (interval unavailable: fewer than 6 samples)", 100 * (c->ratio - 1));
+    else if (c->n_b > 0 && c->ratio >= 10) /* thousands of per cent say less than how many times */
+        tern__strbuf_addf(to, "%.3g times as long (%.3g to %.3g)", c->ratio, c->ratio_low, c->ratio_high);
     else if (c->n_b > 0)
         tern__strbuf_addf(to, "%+.1f %% (%+.1f to %+.1f)", 100 * (c->ratio - 1), 100 * (c->ratio_low - 1),
                           100 * (c->ratio_high - 1));
