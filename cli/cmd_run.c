@@ -286,7 +286,7 @@ static tern_status generate_shown(const engine *e, tern_sequence *const *sequenc
                                   const tern_generate_options *options, void *const *users,
                                   tern_generate_result *results)
 {
-    progress_begin("answer");
+    progress_begin_unseen();
     const tern_status status =
         tern_generate_many(1, sequences, e->tokenizer, options, show_and_take, users, results);
     progress_end();

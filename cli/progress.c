@@ -22,6 +22,7 @@ static bool terminal;
 typedef struct bar {
     const char *label, *unit; /* unit NULL: bytes */
     bool drawn;
+    bool unseen;   /* nothing may be drawn */
     uint64_t last; /* when it was drawn, or begun: what is done at once needs no bar; of clock_ns */
     uint64_t begun;
     bool counted;  /* `from` is known */
@@ -81,6 +82,12 @@ void progress_begin_of(const char *what, const char *counted)
     terminal = isatty(STDERR_FILENO) == 1;
     depth += depth < DEPTH;
     bars[depth - 1] = (bar){.label = what, .unit = counted, .last = clock_ns(), .begun = clock_ns()};
+}
+
+void progress_begin_unseen(void)
+{
+    progress_begin("");
+    bars[depth - 1].unseen = true;
 }
 
 void progress_begin_parts(const char *noun, int of, bool alike)
@@ -235,7 +242,7 @@ int progress_stopped_by(void)
 
 void progress_line(const char *line)
 {
-    bar *b = depth > 0 && terminal ? &bars[depth - 1] : NULL;
+    bar *b = depth > 0 && terminal && !bars[depth - 1].unseen ? &bars[depth - 1] : NULL;
     if (b && !*line && b->drawn) {
         fputs("\r\x1b[K", stderr);
         b->drawn = false;

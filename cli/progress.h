@@ -8,6 +8,8 @@
 
 void progress_begin(const char *what); /* which must stay valid: "writing model.gguf"; counts bytes */
 void progress_begin_of(const char *what, const char *unit); /* counts "tokens" */
+/* For work whose own words are what is seen: Ctrl-C is asked for, and nothing is drawn into them. */
+void progress_begin_unseen(void);
 /* false once the user wants to stop. Fits tern_model_progress; `user` is not used. */
 bool progress_update(void *user, uint64_t done, uint64_t total);
 /* The same, and the bar is drawn at once: for work in few parts that take long. */

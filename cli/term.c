@@ -147,10 +147,15 @@ static int status_of(int code)
 }
 
 /* In the library's own words. May be called by several threads. */
+void term_log(tern_log_level level, const char *message)
+{
+    fprintf(stderr, "tern: %s: %s\n", level == TERN_LOG_ERROR ? "error" : "warning", message);
+}
+
 static void print_log(void *user, tern_log_level level, const char *message)
 {
     (void)user;
-    fprintf(stderr, "tern: %s: %s\n", level == TERN_LOG_ERROR ? "error" : "warning", message);
+    term_log(level, message);
 }
 
 void term_show_warnings(bool show)

@@ -183,6 +183,9 @@ tern_status tern__ocl_build(tern__device *d, const char *name, const char *sourc
     cl_program program = d->cache ? read_program(d, key) : NULL;
     d->loaded += program != NULL;
     if (!program) {
+        /* cli/device.c shows it as it comes */
+        tern__log(TERN_LOG_INFO, "opencl: building kernels: step %u of %u%s", d->step, d->steps,
+                  d->cache && !d->not_kept ? " (kept for the next time)" : "");
         TERN_TRY(compile(d, name, source, &program));
         d->compiled++;
         if (d->cache)

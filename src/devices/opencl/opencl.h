@@ -176,6 +176,7 @@ struct tern__device {
     size_t n_built, cap_built;
     uint64_t most_kept;        /* bytes of the cache on disk */
     bool not_kept;             /* it could not be written, which has been said */
+    uint32_t step, steps;      /* that kernels are made for, and how many the plan has: for the log */
     uint64_t compiled, loaded; /* sources that were compiled, and that the cache had */
     tern__ocl_memory **memory;
     size_t n_memory, cap_memory;

@@ -232,8 +232,11 @@ static tern_status compile(tern__device *d, const tern__plan *plan, tern__code *
     if (!code->fault)
         return tern__ocl_fail(d, "memory for faults", error);
     for (uint32_t s = 0; s < plan->n_steps; s++)
-        if (plan->steps[s].on_device)
+        if (plan->steps[s].on_device) {
+            d->step = s + 1;
+            d->steps = plan->n_steps;
             TERN_TRY(make_launch(d, code, plan, s));
+        }
     note_states(plan, code);
     TERN_TRY(settle_offsets(d, code, plan));
     return set_fixed(d, code, plan);
