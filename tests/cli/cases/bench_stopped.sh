@@ -71,4 +71,5 @@ done
 begun=$SECONDS
 stop_at 'part [2-9] of [0-9]' tern report -o page.html 2>&1 | grep -oE '[a-z ]+: stopped.*'
 [ $((SECONDS - begun)) -lt 60 ] || echo "it took $((SECONDS - begun)) s to end"
+stop_at '[1-9] of [0-9]+ benchmarks' tern report --baseline main --store main.db -o page.html 2>&1 | grep -oE '[a-z ]+: stopped.*' | sed -E 's/[0-9]+ of [0-9]+/N of all/'
 ls page.html 2>/dev/null
