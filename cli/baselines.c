@@ -43,6 +43,19 @@ int baselines_open_with(const args *a, const char *name, tern_baselines **out)
                : code;
 }
 
+void baselines_add_again(text *to, const args *a, const char *name, const char *options)
+{
+    text_add(to, "tern baseline create ");
+    text_add_word(to, name);
+    if (options)
+        text_add_safe(to, options);
+    if (args_has(a, "store")) {
+        text_add(to, " --store ");
+        text_add_word(to, args_value(a, "store"));
+    }
+    text_add(to, " --runs 5 --replace");
+}
+
 int fail_baseline(tern_status status)
 {
     return status == TERN_NOT_FOUND

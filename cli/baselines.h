@@ -5,6 +5,7 @@
 #include <tern/baseline.h>
 
 #include "args.h"
+#include "text.h"
 
 /* clang-format off */
 #define STORE_OPTION \
@@ -16,6 +17,11 @@
 int baselines_open(const args *a, bool create, tern_baselines **out);
 /* The same for the sake of one that must be there: without a file there is none. */
 int baselines_open_with(const args *a, const char *name, tern_baselines **out);
+
+/* The condition under which `tern baseline create` keeps the options of its command line, so that they can be repeated. */
+#define BASELINE_OPTIONS "create_options"
+/* The command that makes a baseline of one session anew of five: with `options`, or, where they are not known (NULL), without. */
+void baselines_add_again(text *to, const args *a, const char *name, const char *options);
 
 /* EXIT_FAILED, with what the store said of a name; of one that is not there, also how it could be. */
 int fail_baseline(tern_status status);

@@ -21,6 +21,7 @@ int bench_read_settings(const args *a, const char *suite, bench_settings *out)
 {
     int mebibytes;
     tern_bench_options *o = &out->o;
+    out->whole = false;
     *o = (tern_bench_options){.suite = suite,
                               .family = args_value(a, "family"),
                               .dtype = args_value(a, "dtype"),
@@ -87,13 +88,27 @@ static int say_failure(tern_status status)
     return usage ? fail_usage("%s", last_words()) : fail_status(NULL);
 }
 
+static void pass_over(void *user, const tern_result *row)
+{
+    (void)user;
+    (void)row;
+}
+
+int bench_check(const bench_settings *settings)
+{
+    const tern_status status = tern_bench_case(&settings->o, 0, pass_over, NULL);
+    return status == TERN_OK ? EXIT_DONE : say_failure(status);
+}
+
 /* What was measured before somebody stopped it is kept, and says that it is not all. */
-static int keep_incomplete(measuring *m)
+static int keep_incomplete(const bench_settings *settings, measuring *m)
 {
     char words[64];
     snprintf(words, sizeof words, "stopped after %d of %d rows", m->c.rows, m->c.expected);
     m->c.status = tern_results_set_condition(m->c.results, "incomplete", words);
-    return fail("%s; %s", words, m->c.rows > 0 ? "these are told" : "nothing was measured");
+    if (settings->whole)
+        return EXIT_FAILED;
+    return m->c.rows > 0 ? fail("%s: what is told is of these", words) : fail("%s: nothing is told", words);
 }
 
 int bench_measure(const bench_settings *settings, tern_results **out)
@@ -116,7 +131,7 @@ int bench_measure(const bench_settings *settings, tern_results **out)
         progress_end();
     }
     int code = status == TERN_OK          ? EXIT_DONE
-               : status == TERN_CANCELLED ? keep_incomplete(&m)
+               : status == TERN_CANCELLED ? keep_incomplete(settings, &m)
                                           : say_failure(status);
     if (m.c.status == TERN_OK && m.c.rows > 0)
         m.c.status = tern_results_note_disturbance(m.c.results, &begin);

@@ -14,6 +14,7 @@ enum { BENCH_THREADS = 16 };
 typedef struct bench_settings {
     tern_bench_options o;
     int threads[BENCH_THREADS];
+    bool whole; /* a part of the rows is of no use: that it was stopped is for the caller to say */
 } bench_settings;
 
 #define BENCH_FORMAT_NAME(id, number, name, what) name " "
@@ -22,8 +23,9 @@ typedef struct bench_settings {
 
 /* clang-format off */
 /* What says which cells are measured, and how; also for verbs that measure on their own account. */
-#define BENCH_MEASURE_OPTIONS \
-    {"family", 0, "F", NULL, "only the cases of this family (default: all; --list shows them)"}, \
+#define BENCH_MEASURE_OPTIONS BENCH_MEASURE_OPTIONS_OF("--list")
+#define BENCH_MEASURE_OPTIONS_OF(list) \
+    {"family", 0, "F", NULL, "only the cases of this family (default: all; " list " shows them)"}, \
     {"dtype", 0, "TYPE", NULL, "only cases with an operand of this type, such as f16"}, \
     {"size", 0, "N", NULL, "only cases with an operand of these sizes, such as 512x512, or with one such as 2560 among them"}, \
     {"layout", 0, "HOW", "contiguous strided", "only cases whose operands all lie in one piece, or only the others (default: both)"}, \
@@ -44,6 +46,9 @@ typedef struct bench_settings {
 
 /* Reads BENCH_MEASURE_OPTIONS. EXIT_USAGE: something is wrong with them, and that was said. */
 int bench_read_settings(const args *a, const char *suite, bench_settings *out);
+
+/* Is there what they ask for: suite, family, device, sizes? Else that was said, and nothing needs to be begun. */
+int bench_check(const bench_settings *settings);
 
 /* Measures a suite into a new set, with the conditions. EXIT_DONE: it is the caller's; EXIT_FAILED with a set: rows are doubtful, or it
  * was stopped before all of them (condition "incomplete"), and that was said. */

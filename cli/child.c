@@ -102,8 +102,9 @@ static int status_of(int ended)
     return WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended);
 }
 
-/* In a group of its own: a signal from the terminal is for this program, which ends all of it. `to` < 0: prints where this does. */
-static int start(const char *line, int to, bool errors, pid_t *out)
+/* In a group of its own: a signal from the terminal is for this program, which ends all of it. `to` and `errors` < 0: prints where this
+ * does. */
+static int start(const char *line, int to, int errors, pid_t *out)
 {
     char *const words[] = {(char *)"sh", (char *)"-c", (char *)line, NULL};
     posix_spawn_file_actions_t files;
@@ -113,8 +114,8 @@ static int start(const char *line, int to, bool errors, pid_t *out)
     int bad = posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (!bad && to >= 0)
         bad = posix_spawn_file_actions_adddup2(&files, to, STDOUT_FILENO);
-    if (!bad && to >= 0 && errors)
-        bad = posix_spawn_file_actions_adddup2(&files, to, STDERR_FILENO);
+    if (!bad && errors >= 0)
+        bad = posix_spawn_file_actions_adddup2(&files, errors, STDERR_FILENO);
     if (!bad)
         bad = posix_spawnattr_setpgroup(&how, 0);
     sigset_t ours; /* what this program ignores is no business of the other one's */
@@ -165,47 +166,123 @@ static void end_if_wanted(pid_t group, uint64_t *asked)
     }
 }
 
-static int follow(pid_t child, int from, text *out, size_t most)
+/* What comes from a pipe. `heard`: lines go there instead of being kept. */
+typedef struct stream {
+    int from; /* < 0: there is none, or no more of it */
+    text *kept;
+    size_t most;
+    child_hears heard;
+} stream;
+
+static void pass_on(stream *s, bool all)
+{
+    text *t = s->kept;
+    size_t start = 0;
+    for (size_t i = 0; s->heard && i < t->length; i++)
+        if (t->data[i] == '\n') {
+            t->data[i] = '\0';
+            s->heard(t->data + start);
+            start = i + 1;
+        }
+    if (s->heard && all && start < t->length) {
+        s->heard(t->data + start);
+        start = t->length;
+    }
+    if (start > 0)
+        keep_tail(t, t->length - start);
+}
+
+/* How many bytes came, as take says. */
+static ssize_t listen_to(stream *s)
+{
+    const ssize_t got = take(s->from, s->kept, s->most);
+    pass_on(s, false);
+    return got;
+}
+
+enum { STREAMS = 2 };
+
+static int follow(pid_t child, stream streams[STREAMS])
 {
     int ended = 0;
     uint64_t asked = 0;
-    bool open = from >= 0, over = false;
+    bool over = false;
     while (!over) {
         /* A caught signal stays in the pipe: once it is there, only the child's own end is waited for. */
-        struct pollfd at[] = {{.fd = open ? from : -1, .events = POLLIN},
-                              {.fd = stop_wanted() ? -1 : wake[0], .events = POLLIN}};
-        poll(at, 2, open && !stop_wanted() ? LOOK_MS : LOOK_MS / 10);
+        struct pollfd at[STREAMS + 1];
+        bool open = false;
+        for (int i = 0; i < STREAMS; i++) {
+            at[i] = (struct pollfd){.fd = streams[i].from, .events = POLLIN};
+            open = open || streams[i].from >= 0;
+        }
+        at[STREAMS] = (struct pollfd){.fd = stop_wanted() ? -1 : wake[0], .events = POLLIN};
+        poll(at, STREAMS + 1, open && !stop_wanted() ? LOOK_MS : LOOK_MS / 10);
         over = waitpid(child, &ended, WNOHANG) == child;
-        if (open && at[0].revents)
-            open = take(from, out, most) != 0;
+        for (int i = 0; i < STREAMS; i++)
+            if (streams[i].from >= 0 && at[i].revents && listen_to(&streams[i]) == 0)
+                streams[i].from = -1;
         end_if_wanted(child, &asked);
     }
-    while (open && take(from, out, most) > 0)
-        ;
-    if (out)
-        keep_tail(out, most);
+    for (int i = 0; i < STREAMS; i++) {
+        while (streams[i].from >= 0 && listen_to(&streams[i]) > 0)
+            ;
+        if (streams[i].kept && streams[i].heard)
+            pass_on(&streams[i], true);
+        else if (streams[i].kept)
+            keep_tail(streams[i].kept, streams[i].most);
+    }
     return asked ? CHILD_STOPPED : status_of(ended);
+}
+
+/* A pipe that no other child inherits; false: there is none. */
+static bool open_pipe(int ends[2])
+{
+    if (pipe(ends) != 0)
+        return false;
+    for (int i = 0; i < 2; i++)
+        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    return true;
+}
+
+static void close_end(int *end)
+{
+    if (*end >= 0)
+        close(*end);
+    *end = -1;
+}
+
+static int run(const char *line, text *out, size_t most, bool errors, child_hears heard)
+{
+    int ends[2] = {-1, -1}, said[2] = {-1, -1}, status = CHILD_NOT_RUN;
+    pid_t child;
+    text words = {0};
+    if ((!out || open_pipe(ends)) && (!heard || open_pipe(said))) {
+        const int bad = start(line, ends[1], heard ? said[1] : errors ? ends[1] : -1, &child);
+        close_end(&ends[1]);
+        close_end(&said[1]);
+        if (bad)
+            errno = bad;
+        else
+            status = follow(
+                child, (stream[STREAMS]){{ends[0], out, most, NULL}, {said[0], &words, SIZE_MAX, heard}});
+    }
+    const int why = errno;
+    for (int i = 0; i < 2; i++) {
+        close_end(&ends[i]);
+        close_end(&said[i]);
+    }
+    text_free(&words);
+    errno = why;
+    return status;
 }
 
 int child_run(const char *line, text *out, size_t most, bool errors)
 {
-    int ends[2] = {-1, -1};
-    pid_t child;
-    if (out && pipe(ends) != 0)
-        return CHILD_NOT_RUN;
-    for (int i = 0; i < 2 && out; i++)
-        fcntl(ends[i], F_SETFD, FD_CLOEXEC);
-    int bad = start(line, ends[1], errors, &child);
-    if (ends[1] >= 0)
-        close(ends[1]);
-    if (ends[0] >= 0)
-        fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    int status = CHILD_NOT_RUN;
-    if (bad)
-        errno = bad;
-    else
-        status = follow(child, ends[0], out, most);
-    if (ends[0] >= 0)
-        close(ends[0]);
-    return status;
+    return run(line, out, most, errors, NULL);
+}
+
+int child_run_heard(const char *line, text *out, child_hears heard)
+{
+    return run(line, out, SIZE_MAX, false, heard);
 }

@@ -14,6 +14,9 @@ bool child_can_run(const char *name);
  * `most` bytes the last; NULL: it prints where this program does. CHILD_NOT_RUN: there is no shell, and errno says why. CHILD_STOPPED: stop_wanted became true, and it was
  * ended. What it leaves behind in the background is not waited for. */
 int child_run(const char *line, text *out, size_t most, bool errors);
+/* The same with all of its stdout in `out`; each line that it writes to stderr goes to `heard` as it comes, without its end. */
+typedef void (*child_hears)(const char *line);
+int child_run_heard(const char *line, text *out, child_hears heard);
 
 /* From now on Ctrl-C and SIGTERM do not end this program, but make stop_wanted true. */
 void stop_catch(void);

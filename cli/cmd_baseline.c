@@ -19,25 +19,35 @@
 
 /* ---- create --------------------------------------------------------------------------------------------------- */
 
-static int measure(const bench_settings *settings, int runs, tern_results *all)
+static int measure_sessions(bench_settings *settings, int runs, tern_results *all, disturbed_sessions *seen)
 {
-    disturbed_sessions seen = {0};
+    settings->whole = true;
     for (int i = 0; i < runs; i++) {
         tern_results *r = NULL;
-        progress_stage("measuring", "a session", i + 1, runs);
+        progress_part(i + 1, "measuring", "a session");
         const int code = bench_measure(settings, &r);
         const bool stopped = progress_stopped_by() != 0;
         const bool fits = r && !stopped && results_append(all, r);
         if (fits)
-            disturbed_count(r, &seen);
+            disturbed_count(r, seen);
         tern_results_free(r);
         if (stopped)
             return fail("stopped in session %d of %d: no baseline was kept", i + 1, runs);
         if (!fits)
             return code == EXIT_DONE ? EXIT_FAILED : code;
     }
-    disturbed_warn_of_sessions(&seen);
     return EXIT_DONE; /* rows without a share of their limit have times all the same */
+}
+
+static int measure(bench_settings *settings, int runs, tern_results *all)
+{
+    disturbed_sessions seen = {0};
+    progress_begin_parts("session", runs, true);
+    const int code = measure_sessions(settings, runs, all, &seen);
+    progress_end();
+    if (code == EXIT_DONE)
+        disturbed_warn_of_sessions(&seen);
+    return code;
 }
 
 /* What became of a name. */
@@ -64,6 +74,19 @@ static void add_extent(void *user, const tern_baseline_info *info)
     text_add_plural(to, info->runs, "session");
 }
 
+static void warn_of_one_session(const args *a, const char *options)
+{
+    text again = {0};
+    if (options)
+        baselines_add_again(&again, a, args_operand(a, 0), options);
+    else
+        text_add(&again, "several --from make a baseline of more");
+    warn("warning: one session tells nothing of what sessions differ by, so that 'tern regress' can call no "
+         "time slower%s%s",
+         options ? "; of five: " : "; ", text_string(&again));
+    text_free(&again);
+}
+
 static int keep(const args *a, tern_baselines *store, const tern_results *all)
 {
     const char *name = args_operand(a, 0);
@@ -77,17 +100,34 @@ static int keep(const args *a, tern_baselines *store, const tern_results *all)
         puts(text_string(&e.line));
         text_free(&e.line);
         if (e.sessions == 1)
-            warn("warning: one session tells nothing of what sessions differ by, so that 'tern regress' can "
-                 "call no "
-                 "time slower; --runs 5 --replace, or several --from, make a baseline of more");
+            warn_of_one_session(a, tern_results_condition(all, BASELINE_OPTIONS));
     }
     return code;
 }
 
 #define MEASURING_OPTIONS                                                                                \
     {"runs", 0, "N", NULL, "measure in N sessions, whose differences are the noise floor (default: 5)"}, \
-        {"suite", 0, "NAME", NULL, "what to measure (default: ops)"}, BENCH_MEASURE_OPTIONS
+        {"suite", 0, "NAME", "ops graph alloc compile transfer", "what to measure (default: ops)"},      \
+        BENCH_MEASURE_OPTIONS_OF("tern bench SUITE --list")
 static const option measuring_options[] = {MEASURING_OPTIONS, {0}};
+
+/* " --family rows --memory 4": what was asked for, but for how many sessions. */
+static tern_status note_options(const args *a, tern_results *all)
+{
+    text words = {0};
+    for (const option *o = measuring_options; o->name; o++)
+        if (args_value(a, o->name) && strcmp(o->name, "runs") != 0) {
+            text_addf(&words, " --%s ", o->name);
+            text_add_word(&words, args_value(a, o->name));
+        }
+    if (args_value(a, "description")) {
+        text_add(&words, " --description ");
+        text_add_word(&words, args_value(a, "description"));
+    }
+    const tern_status status = tern_results_set_condition(all, BASELINE_OPTIONS, text_string(&words));
+    text_free(&words);
+    return status;
+}
 
 static int run_create(const args *a)
 {
@@ -100,6 +140,11 @@ static int run_create(const args *a)
         bench_read_settings(a, args_value(a, "suite"), &settings) != EXIT_DONE ||
         !args_int(a, "runs", 1, 100, 5, &runs))
         return EXIT_USAGE;
+    if (!args_has(a, "from")) {
+        const int there = bench_check(&settings);
+        if (there != EXIT_DONE)
+            return there;
+    }
     if (tern_results_create(&all) != TERN_OK)
         return fail_status(NULL);
     /* Files are read before a store is made for them. What takes minutes is measured only if it can be kept. */
@@ -110,6 +155,8 @@ static int run_create(const args *a)
         code = code_of(tern_baseline_check_name(store, args_operand(a, 0), args_has(a, "replace")));
     if (code == EXIT_DONE && !args_has(a, "from"))
         code = measure(&settings, runs, all);
+    if (code == EXIT_DONE && !args_has(a, "from") && note_options(a, all) != TERN_OK)
+        code = fail_status(NULL);
     if (code == EXIT_DONE)
         code = keep(a, store, all);
     tern_baselines_close(store);

@@ -152,9 +152,10 @@ static void print_speed(const talk *t, const answer *r, size_t n_prompt, uint64_
 {
     int64_t reused = tern_sequence_reused(t->sequence), read = (int64_t)n_prompt - reused;
     fflush(stdout);
-    fprintf(stderr, "%s[%lld tokens, %.1f/s; %lld read at %.1f/s, %lld known%s]%s\n", on(STYLE_DIM),
-            (long long)r->result.tokens, tokens_per_second(r->result.tokens - 1, r->result.ns),
-            (long long)read, tokens_per_second(read, prompt_ns), (long long)reused,
+    fprintf(stderr, "%s[%lld token%s written at %.1f/s; %lld read at %.1f/s, %lld kept from before%s]%s\n",
+            on(STYLE_DIM), (long long)r->result.tokens, r->result.tokens == 1 ? "" : "s",
+            tokens_per_second(r->result.tokens - 1, r->result.ns), (long long)read,
+            tokens_per_second(read, prompt_ns), (long long)reused,
             r->result.finish == TERN_FINISH_CONTEXT  ? "; the context is full"
             : r->result.finish == TERN_FINISH_CALLER ? "; stopped"
                                                      : "",
@@ -390,7 +391,8 @@ static int run(const args *a)
 }
 
 static const option options[] = {
-    ENGINE_OPTIONS(MODEL_CONTEXT),
+    ENGINE_OPTIONS_OF(MODEL_HELP_OF("; the built-in one continues texts, and does not converse"),
+                      MODEL_CONTEXT),
     METRICS_OPTION,
     {"system", 0, "TEXT", NULL, "what the model is told before the conversation"},
     NO_ESCAPE_OPTION,

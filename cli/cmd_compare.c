@@ -145,7 +145,7 @@ static void print_comparison(const side *a, const side *b, const tern_comparison
     if (isinf(c->noise))
         printf("noise unavailable: too few samples\n");
     else
-        printf("up to %.1f %% may be noise\n", c->noise * 100);
+        printf("noise alone stays between %.3g and %.3g of A's time\n", 1 / (1 + c->noise), 1 + c->noise);
     if (!d->any)
         printf("  results: the same bits\n");
     else
@@ -237,7 +237,7 @@ static const option options[] = {
     {"threshold", 0, "PERCENT", NULL, "changes by less than this are none (default: 5)"},
     {"budget", 0, "S", NULL, "take samples for at most S seconds (default: 5)"},
     {"rounds", 0, "N", NULL, "take at most N pairs of samples (default: 200); of programs, N sessions each (default: 12)"},
-    {"program", 0, NULL, NULL, "A and B are programs: two builds of tern, whose sessions alternate"},
+    {"program", 0, NULL, NULL, "a flag, with A and B as operands: they are two builds of tern, whose sessions alternate"},
     {"bench", 0, "WORDS", NULL, "what they are to measure, for `tern bench` (default: ops --family rows --memory 4 --budget 0.1)"},
     {"devices", 0, "NAMES", NULL, "compare these devices, such as cpu,opencl,mlx, with the first of them: operations by size and type, or a model"},
     {"ops", 0, "NAMES", NULL, "with --devices: only these operations, such as matmul,add"},
@@ -257,22 +257,24 @@ const command cmd_compare = {
     .least = 0,
     .most = 3,
     .summary = "Tell which is faster: ways to compile a graph, results, programs, or devices.",
-    .details = "FILE is a graph in the text form of docs/graph-text.md. A and B are options of this command "
-               "without their dashes, with "
-               "commas between them: level=none, threads=2,cpu=avx2; '' is none. Both are run in turns, "
-               "samples are compared pair by "
-               "pair, and more are taken until the answer is clear or the budget has been used; "
-               "docs/measurement.md says how. An answer "
-               "that the samples do not allow is 'undecided', with status 0 like the others.\n\n"
-               "Two operands that end in .json are results of `tern bench --format json`, and with --program "
-               "they are two builds "
-               "of tern, which measure the same benchmarks in turns: every benchmark gets a speed-up with "
-               "its interval, and a "
-               "recommendation.\n\n"
-               "With --devices there are no operands: times with 95 % intervals, what a run takes around its "
-               "steps, from which size on "
-               "a device is faster than the first, and what to use for what, computed from these times "
-               "(docs/devices.md). --rounds and --budget are those of each case then.",
+    .details =
+        "FILE is a graph in the text form of docs/graph-text.md. A and B are options of this command "
+        "without their dashes, with "
+        "commas between them: level=none, threads=2,cpu=avx2; '' is none. Both are run in turns, "
+        "samples are compared pair by "
+        "pair, and more are taken until the answer is clear or the budget has been used; "
+        "docs/measurement.md says how. An answer "
+        "that the samples do not allow is 'undecided', with status 0 like the others.\n\n"
+        "Two operands that end in .json are results of `tern bench --format json` (--json is something else: "
+        "rows alone, and of `bench model` what llama-bench prints), and with --program "
+        "they are two builds "
+        "of tern, which measure the same benchmarks in turns: every benchmark gets a speed-up with "
+        "its interval, and a "
+        "recommendation.\n\n"
+        "With --devices there are no operands: times with 95 % intervals, what a run takes around its "
+        "steps, from which size on "
+        "a device is faster than the first, and what to use for what, computed from these times "
+        "(docs/devices.md). --rounds and --budget are those of each case then.",
     .options = options,
     .examples = "tern compare examples/graphs/mlp.tern level=none level=high\n"
                 "tern compare examples/graphs/mlp.tern threads=1 threads=2 --threshold 2\n"

@@ -89,7 +89,18 @@ static int show_passage(demo *d, const tern_generate_options *options)
 
 /* ---- what it took -------------------------------------------------------------------------------------------- */
 
-static void take_memory(demo *d)
+/* As `tern inspect` has it; that is of the file on this machine's processor, not of what options make of it. */
+static bool take_packed(const args *a, demo *d)
+{
+    tern_model_memory needs;
+    if (args_has(a, "cpu") || args_has(a, "device") || args_has(a, "head") ||
+        tern_model_plan_memory(d->e.source.file, NULL, &needs) != TERN_OK)
+        return false;
+    d->weight_bytes = needs.weights;
+    return true;
+}
+
+static void take_memory(const args *a, demo *d)
 {
     tern_model_info info;
     tern_session_program compiled;
@@ -98,6 +109,7 @@ static void take_memory(demo *d)
     d->peak_bytes = tern_memory_process_peak();
     d->file_bytes = tern_model_file_bytes(d->e.source.file);
     d->weight_bytes = info.weight_bytes;
+    d->packed = take_packed(a, d);
     d->cache_bytes = tern_session_cache_bytes(d->e.session);
     for (int i = 0; tern_session_get_program(d->e.session, i, &compiled) == TERN_OK; i++) {
         tern_program_get_info(compiled.program, &plan);
@@ -154,7 +166,7 @@ static int measure(const args *a, demo *d, tern_generate_options *options)
     if (code != EXIT_DONE)
         return code;
     d->threads = tern_ctx_threads(d->e.ctx);
-    take_memory(d);
+    take_memory(a, d);
     options->most = options->most < PROFILE_TOKENS ? options->most : PROFILE_TOKENS;
     const bool waits = isatty(STDERR_FILENO) == 1; /* for a second or two; Ctrl-C leaves at once */
     if (waits)

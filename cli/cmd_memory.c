@@ -99,7 +99,8 @@ const command cmd_memory = {
         "The report has the peak with the step that caused it, memory over time, memory by op, leaks, "
         "fragmentation, and what could be saved with the evidence (docs/memory.md). '--format timeline' and "
         "'--format svg' are pictures: memory over time, and a flame graph of the peak. Without -o, formats "
-        "other than text have stdout for themselves, and what the command prints goes to stderr.",
+        "other than text have stdout for themselves, and what the command prints goes to stderr. The exit "
+        "status is that of COMMAND, unless what was recorded cannot be told.",
     .options = options,
     .runs_another = true,
     .elsewhere = "model",

@@ -120,9 +120,27 @@ static size_t line_before(const text *out, size_t *end)
     return start;
 }
 
-/* The last line that says anything: `tern regress` ends with its summary. Where the check has an answer, remarks of tern that come
- * behind it ("tern: regress: this is not added to the history") are not what it is about. */
-static void add_last_line(text *t, const text *out, bool has_answer)
+/* The lines that end with the last one, back to an empty line, as one: summaries of `tern regress` may be longer than a line. */
+static void add_paragraph(text *t, const text *out, size_t end)
+{
+    size_t start = end;
+    while (start > 0 && (out->data[start - 1] != '\n' || (start > 1 && out->data[start - 2] != '\n')))
+        start--;
+    for (size_t i = start; i < end; i++)
+        text_add_n(t, out->data[i] == '\n' ? " " : out->data + i, 1);
+}
+
+/* "2 regression of 5 benchmarks; threshold 10 %, critical from 30 %" */
+static bool is_regress_summary(const char *words)
+{
+    const char *at = strstr(words, " of ");
+    at = at ? strstr(at, " benchmark") : NULL;
+    return at && strstr(at, "; threshold ") && strstr(at, ", critical from ");
+}
+
+/* The summary of `tern regress`, with which it ends, else the last line that says anything. Where the check has an answer, remarks of tern
+ * that come behind it ("tern: regress: this is not added to the history") are not what it is about. */
+static void add_summary(text *t, const text *out, bool has_answer)
 {
     size_t end = out->length, start = line_before(out, &end), last = start, last_end = end;
     while (has_answer && end > start && strncmp(out->data + start, "tern: ", 6) == 0) {
@@ -133,8 +151,11 @@ static void add_last_line(text *t, const text *out, bool has_answer)
         start = last;
         end = last_end;
     }
+    text paragraph = {0};
+    add_paragraph(&paragraph, out, end);
     char *line = grab_string(end > start ? out->data + start : "", end - start);
-    text_add_safe(t, line);
+    text_add_safe(t, is_regress_summary(text_string(&paragraph)) ? text_string(&paragraph) : line);
+    text_free(&paragraph);
     free(line);
 }
 
@@ -187,7 +208,7 @@ static bool check_once(monitor *m)
     if (status != CHILD_STOPPED) {
         const state s = state_of(status);
         m->done++;
-        add_last_line(&summary, &out, s != STATE_FAILED);
+        add_summary(&summary, &out, s != STATE_FAILED);
         if (status == CHILD_NOT_RUN)
             text_addf(&summary, "it could not be run: %s", strerror(errno));
         text_addf(&line, "#%d %s", m->done, state_names[s]);
@@ -281,9 +302,10 @@ const command cmd_monitor = {
     .details =
         "The first check is made at once, and check k is due k times TIME later, however long checks "
         "take; those that fall into the time of another are left out, and that is said. Each is a line: "
-        "when, its number, what it found (ok, regression, critical, failed), how long it took, and the last "
-        "line that it printed. An alert finds what it is about in $TERN_MONITOR_STATE, _BEFORE (what the "
-        "check before it found), _NUMBER, _STATUS, _TIME, _CHECK, _SUMMARY (that last line) and _OUTPUT (the "
+        "when, its number, what it found (ok, regression, critical, failed), how long it took, and the "
+        "summary of `tern regress`, or the last line that the check printed. An alert finds what it is about "
+        "in $TERN_MONITOR_STATE, _BEFORE (what the "
+        "check before it found), _NUMBER, _STATUS, _TIME, _CHECK, _SUMMARY (that line) and _OUTPUT (the "
         "last 32 KiB). An alert that fails is a line, too. Ctrl-C ends the check that is running, and then "
         "the monitor.",
     .options = options,

@@ -83,10 +83,18 @@ static tern_status measure_chunk(const engine *e, measurement *m, const int32_t 
     return TERN_OK;
 }
 
+/* Four digits behind the point, as llama.cpp prints it; of a model that knows nothing, whose value is beyond all use, six in all. */
+static const char *value_text(double value, char to[NUMBER_TEXT])
+{
+    snprintf(to, NUMBER_TEXT, value > 1e6 ? "%g" : "%.4f", value);
+    return to;
+}
+
 /* Running values appear as they come: in the bar on a terminal, else as "[1]12.3456,". */
 static int measure(const engine *e, measurement *m, bool show)
 {
     bool bar = isatty(STDERR_FILENO) == 1;
+    char value[NUMBER_TEXT];
     snprintf(m->label, sizeof m->label, "perplexity");
     progress_begin_of(m->label, "chunks");
     tern_status status = TERN_OK;
@@ -96,9 +104,9 @@ static int measure(const engine *e, measurement *m, bool show)
         if (status != TERN_OK)
             break;
         m->running[m->done++] = perplexity_of(m);
-        snprintf(m->label, sizeof m->label, "perplexity %.4f", perplexity_of(m));
+        snprintf(m->label, sizeof m->label, "perplexity %s", value_text(perplexity_of(m), value));
         if (show && !bar) {
-            printf("[%d]%.4f,", m->done, perplexity_of(m));
+            printf("[%d]%s,", m->done, value_text(perplexity_of(m), value));
             fflush(stdout);
         }
         go_on = progress_update(NULL, (uint64_t)m->done, (uint64_t)m->chunks);
@@ -127,6 +135,15 @@ static void print_json(const measurement *m)
     json_end(&j);
     json_end(&j);
     json_print(&j);
+}
+
+static void print_estimate(const measurement *m)
+{
+    char value[NUMBER_TEXT], error[NUMBER_TEXT];
+    snprintf(error, sizeof error, error_of(m) > 1e6 ? "%g" : "%.5f", error_of(m));
+    printf("Final estimate: PPL = %s +/- %s over %llu tokens, %.4f nats each\n",
+           value_text(perplexity_of(m), value), error, (unsigned long long)m->count,
+           m->sum / (double)m->count);
 }
 
 static int prepare(const args *a, const engine *e, const text *all, measurement *m)
@@ -174,8 +191,7 @@ static int run(const args *a)
     if (code == EXIT_DONE && as_json)
         print_json(&m);
     else if (code == EXIT_DONE)
-        printf("Final estimate: PPL = %.4f +/- %.5f over %llu tokens, %.4f nats each\n", perplexity_of(&m),
-               error_of(&m), (unsigned long long)m.count, m.sum / (double)m.count);
+        print_estimate(&m);
     tern_tokens_free(m.tokens);
     free(m.running);
     free(m.rows);

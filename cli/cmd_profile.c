@@ -134,7 +134,8 @@ const command cmd_profile = {
         "the time that could be saved, and what holds them back (docs/profiling.md). Without -o, "
         "formats other "
         "than text have stdout for themselves, and what the command prints goes to stderr. Of a command that "
-        "fails there is no profile.",
+        "fails there is no profile. The exit "
+        "status is that of COMMAND, unless what was recorded cannot be told.",
     .options = options,
     .runs_another = true,
     .elsewhere = "model",

@@ -211,18 +211,19 @@ static int count_lacking(const args *a, const tern_regress_report *report, bool 
     return n;
 }
 
-static void warn_of_one_session(const args *a, const tern_regress_report *report)
+static void warn_of_one_session(const args *a, const tern_results *base, const tern_regress_report *report)
 {
     const int n = count_lacking(a, report, false);
-    text name = {0};
+    const char *options = tern_results_condition(base, BASELINE_OPTIONS);
+    text again = {0};
     if (n == 0)
         return;
-    text_add_quoted(&name, args_value(a, "baseline"));
+    baselines_add_again(&again, a, args_value(a, "baseline"), options);
     warn("warning: the baseline has one session of %d benchmark%s, which tells nothing of what sessions "
-         "differ by: "
-         "no time can be called a regression; make it of five: tern baseline create %s --runs 5 --replace",
-         n, n == 1 ? "" : "s", text_string(&name));
-    text_free(&name);
+         "differ by: no time can be called a regression; make it of five%s: %s",
+         n, n == 1 ? "" : "s", options ? "" : ", with the options of `tern bench` that it was made with",
+         text_string(&again));
+    text_free(&again);
 }
 
 /* What a state asks of who reads it. */
@@ -248,19 +249,32 @@ static const char *next_step(tern_regress_state state, bool in_turns)
 
 static void add_next_steps(text *t, const args *a, const tern_regress_report *report)
 {
+    const size_t begun = t->length;
     const int lacking = count_lacking(a, report, true);
     if (lacking > 0)
         text_add(t, "undecided: the baseline has one session, and more samples cannot help. Make it\n"
-                    "  again of five ('tern baseline create' with --runs 5 --replace), or have the\n"
-                    "  old build at hand (--program OLD).\n");
+                    "  again of five ('tern baseline create' with the same options, --runs 5 and\n"
+                    "  --replace), or have the old build at hand (--program OLD).\n");
     for (int s = TERN_REGRESS_BETTER; s <= TERN_REGRESS_CRITICAL; s++) {
         const char *step = next_step((tern_regress_state)s, args_has(a, "program"));
         const int n = count_state(report, (tern_regress_state)s);
         if (step && n > (s == TERN_REGRESS_UNDECIDED ? lacking : 0))
             text_add(t, step);
     }
+    if (t->length > begun)
+        text_add(t, "\n");
 }
 
+/* Where it begins: behind the last empty line. */
+static size_t last_paragraph_of(const char *words)
+{
+    size_t at = strlen(words);
+    while (at > 1 && (words[at - 1] != '\n' || words[at - 2] != '\n'))
+        at--;
+    return at > 1 ? at : 0;
+}
+
+/* A text ends with its summary, behind the advice: that is what `tern monitor` shows. */
 static int write_report(const args *a, const tern_regress_report *report, out_file *to)
 {
     const char *name = args_has(a, "json") ? "json" : args_value(a, "output-format");
@@ -271,9 +285,11 @@ static int write_report(const args *a, const tern_regress_report *report, out_fi
     if (tern_regress_write(report, format, &words) != TERN_OK)
         return fail_status(NULL);
     text all = {0};
-    text_add(&all, words);
+    const size_t summary = format == TERN_REGRESS_AS_TEXT ? last_paragraph_of(words) : strlen(words);
+    text_add_n(&all, words, summary);
     if (format == TERN_REGRESS_AS_TEXT)
         add_next_steps(&all, a, report);
+    text_add(&all, words + summary);
     const int code = out_finish(to, text_string(&all));
     text_free(&all);
     tern_string_free(words);
@@ -349,39 +365,39 @@ static int look_at_pairs(tern_regress_options o, double spend, const sessions *s
     return tern_regress_pairs(&o, s->sets[0], s->sets[1], out) == TERN_OK ? EXIT_DONE : fail_status(NULL);
 }
 
-/* Looks at what there is when somebody stopped it, if that can tell anything; the failure stays what it is. */
+/* Looks at what there is when somebody stopped it; the failure stays what it is. */
 static int look_at_rest(tern_regress_options o, int code, double spend, const sessions *s,
                         tern_regress_report **out)
 {
-    if (s->stopped && s->pairs > 0 && look_at_pairs(o, spend, s, out) == EXIT_DONE)
-        warn("stopped after %d pairs: what follows is of these", s->pairs);
-    return code;
+    if (s->stopped && s->pairs > 0 && look_at_pairs(o, spend, s, out) != EXIT_DONE)
+        return EXIT_FAILED;
+    return s->stopped ? sessions_fail_stopped(s) : code;
 }
 
 static int report_pairs(tern_regress_options o, int most, sessions *s, tern_regress_report **out)
 {
+    int first = most < PAIRS_FIRST ? most : PAIRS_FIRST;
     /* The first pair tells how many benchmarks there are, and so how many pairs it takes to tell anything. */
-    int code = sessions_run(s, 1);
+    int code = sessions_run(s, 1, first);
     if (code == EXIT_DONE)
         code = look_at_pairs(o, 1, s, out);
     if (code != EXIT_DONE)
-        return code;
+        return s->stopped ? sessions_fail_stopped(s) : code;
     const int rows = count_compared(*out), needed = tern_regress_pairs_needed(&o, rows);
     if (most < needed)
         return fail("%d sessions can never tell anything of %d benchmark%s; --sessions %d can", most, rows,
                     rows == 1 ? "" : "s", needed);
     tern_regress_options early = o;
-    int first = most < PAIRS_FIRST ? most : PAIRS_FIRST;
     early.spend = (double)first / most;
     if (first < tern_regress_pairs_needed(&early, rows))
         first = most; /* a look that cannot tell is none */
-    code = sessions_run(s, first);
+    code = sessions_run(s, first, first);
     if (code != EXIT_DONE)
         return look_at_rest(o, code, (double)first / most, s, out);
     code = look_at_pairs(o, (double)first / most, s, out);
     if (code != EXIT_DONE || first == most || !any_undecided(*out))
         return code;
-    code = sessions_run(s, most);
+    code = sessions_run(s, most, most);
     return code == EXIT_DONE ? look_at_pairs(o, 1 - (double)first / most, s, out)
                              : look_at_rest(o, code, 1 - (double)first / most, s, out);
 }
@@ -432,7 +448,7 @@ static int regress(const args *a, const settings *s, tern_baselines *store, out_
         code = make_report(a, s, base, history, &report);
     if (report) { /* also one of a part: it is said, and the failure stays */
         const int written = write_report(a, report, to);
-        warn_of_one_session(a, report);
+        warn_of_one_session(a, base, report);
         code = code == EXIT_DONE ? written : code;
     }
     if (code == EXIT_DONE && !any_compared(report))

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tern/measure.h>
 #include <tern/report.h>
 
 #include "baselines.h"
@@ -41,16 +42,24 @@ static bool read_options(const args *a, tern_regress_options *o)
     return true;
 }
 
+static void show_progress(void *user, int done, int total)
+{
+    (void)user;
+    progress_count((uint64_t)done, (uint64_t)total);
+}
+
 /* Takes samples of the baseline's benchmarks until the answer is clear, half a second of each at most; the answer is the report's. */
 static tern_status measure_again(const char *name, const tern_regress_options *options,
                                  const tern_results *base, const tern_results *history, tern_report *report)
 {
     tern_regress_options o = *options;
     tern_regress_report *regress = NULL;
+    tern_bench_options bench = tern_bench_options_default();
     o.budget_s = 0.5;
-    progress_begin_of("measuring the baseline's benchmarks again", "parts");
-    progress_show(0, 1);
-    const tern_bench_options bench = {.guard = true};
+    o.progress = show_progress;
+    bench.guard = true;
+    bench.stop = progress_asked;
+    progress_begin_of("measuring again", "benchmarks");
     tern_status status = tern_regress_run(&o, &bench, base, history, &regress);
     progress_end();
     if (status == TERN_OK)

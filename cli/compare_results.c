@@ -199,39 +199,20 @@ static int print_report(const args *a, const tern_regress_report *report, bool i
     return sum.rows > 0 ? EXIT_DONE : fail("A and B have no benchmark with samples in common");
 }
 
-/* So few sessions that no difference could be found are no answer. `stopped`: more were asked for. */
-static void warn_of_few(const tern_regress_options *o, const tern_regress_report *report, bool stopped)
+/* How many sessions it takes to find any difference in so many benchmarks; *rows is that number. */
+static int sessions_needed(const tern_regress_options *o, const tern_regress_report *report, int *rows)
 {
     tern_regress_row row;
-    int rows = 0, pairs = 0;
+    *rows = 0;
     for (int i = 0; tern_regress_at(report, i, &row) == TERN_OK; i++)
-        if (row.comparison.n_b > 0) {
-            rows++;
-            pairs = row.comparison.n_b;
-        }
-    const int needed = tern_regress_pairs_needed(o, rows);
-    if (pairs < needed && stopped)
-        warn("it was stopped after %d sessions, too few to tell anything of %d benchmark%s; %d can", pairs,
-             rows, rows == 1 ? "" : "s", needed);
-    else if (pairs < needed)
-        warn("%d sessions can never tell anything of %d benchmark%s; --rounds %d can", pairs, rows,
-             rows == 1 ? "" : "s", needed);
+        *rows += row.comparison.n_b > 0;
+    return tern_regress_pairs_needed(o, *rows);
 }
 
-/* Compared as `tern regress` does: in_turns, session i of one was next to session i of the other. */
-static int compare_sets(const args *a, const tern_compare_options *o, const tern_results *first,
-                        const tern_results *second, bool in_turns, bool stopped)
+static tern_regress_options options_of(const tern_compare_options *o)
 {
-    const tern_regress_options options = {
+    return (tern_regress_options){
         .threshold = o->threshold > 0 ? o->threshold : 0.05, .any_host = true, .seed = o->seed};
-    tern_regress_report *report = NULL;
-    tern_status status = in_turns ? tern_regress_pairs(&options, first, second, &report)
-                                  : tern_regress_compare(&options, first, NULL, second, &report);
-    int code = status == TERN_OK ? print_report(a, report, in_turns) : fail_status(NULL);
-    if (code == EXIT_DONE && in_turns)
-        warn_of_few(&options, report, stopped);
-    tern_regress_free(report);
-    return code;
 }
 
 /* ---- files ----------------------------------------------------------------------------------------------------- */
@@ -252,7 +233,12 @@ int compare_files(const args *a, const tern_compare_options *o)
             code = EXIT_FAILED;
     if (code == EXIT_DONE) {
         warn_of_hosts(sets[0], sets[1]);
-        code = compare_sets(a, o, sets[0], sets[1], false, false);
+        const tern_regress_options options = options_of(o);
+        tern_regress_report *report = NULL;
+        code = tern_regress_compare(&options, sets[0], NULL, sets[1], &report) == TERN_OK
+                   ? print_report(a, report, false)
+                   : fail_status(NULL);
+        tern_regress_free(report);
     }
     tern_results_free(sets[0]);
     tern_results_free(sets[1]);
@@ -261,17 +247,52 @@ int compare_files(const args *a, const tern_compare_options *o)
 
 /* ---- programs -------------------------------------------------------------------------------------------------- */
 
+/* Stopped after so many that no difference could be found, it has no answer, which a table alone does not say. */
+static int fail_stopped(const sessions *s, int needed, int rows)
+{
+    if (s->pairs == 0 || s->pairs >= needed)
+        return sessions_fail_stopped(s);
+    return fail(
+        "stopped after %d pair%s of sessions, too few to tell anything of %d benchmark%s: it takes %d",
+        s->pairs, s->pairs == 1 ? "" : "s", rows, rows == 1 ? "" : "s", needed);
+}
+
+/* The first pair tells how many benchmarks there are, and so whether as many as wanted can tell anything. */
+static int run_pairs(const tern_regress_options *o, int most, sessions *s, tern_regress_report **report)
+{
+    int rows = 0, needed = 0;
+    for (int pairs = 1; pairs <= most; pairs = pairs < most ? most : most + 1) {
+        const int code = sessions_run(s, pairs, most);
+        if (code != EXIT_DONE && !(s->stopped && s->pairs > 0))
+            return s->stopped ? sessions_fail_stopped(s) : code;
+        tern_regress_free(*report);
+        *report = NULL;
+        if (tern_regress_pairs(o, s->sets[0], s->sets[1], report) != TERN_OK)
+            return fail_status(NULL);
+        needed = sessions_needed(o, *report, &rows);
+        if (s->stopped)
+            return fail_stopped(s, needed, rows);
+        if (most < needed)
+            return fail("%d session%s can never tell anything of %d benchmark%s; --rounds %d can", most,
+                        most == 1 ? "" : "s", rows, rows == 1 ? "" : "s", needed);
+    }
+    return EXIT_DONE;
+}
+
 int compare_programs(const args *a, const tern_compare_options *o)
 {
+    const tern_regress_options options = options_of(o);
     sessions s;
+    tern_regress_report *report = NULL;
     int code = sessions_open(args_operand(a, 0), args_operand(a, 1), args_value(a, "bench"), &s);
     if (code == EXIT_DONE)
-        code = sessions_run(&s, o->rounds > 0 ? o->rounds : 12);
+        code = run_pairs(&options, o->rounds > 0 ? o->rounds : 12, &s, &report);
     sessions_warn(&s);
-    if (code == EXIT_DONE || (s.stopped && s.pairs > 0)) {
-        const int compared = compare_sets(a, o, s.sets[0], s.sets[1], true, s.stopped);
-        code = code == EXIT_DONE ? compared : code;
+    if (report && (code == EXIT_DONE || s.stopped)) {
+        const int printed = print_report(a, report, true);
+        code = code == EXIT_DONE ? printed : code;
     }
+    tern_regress_free(report);
     sessions_close(&s);
     return code;
 }

@@ -28,6 +28,8 @@ typedef struct demo {
     /* Memory, before anything else was measured. */
     uint64_t peak_bytes; /* of the process; 0: the system does not tell */
     uint64_t file_bytes, weight_bytes, cache_bytes, arena_bytes;
+    bool
+        packed; /* weight_bytes is what they take as kernels read them, else as they were before the compiler packed them */
     /* A prompt, in turns with the machine's arithmetic. */
     int prompt_tokens;
     double prompt_rate; /* tokens per second; NaN: `prompt_why` */

@@ -96,7 +96,7 @@ static void print_limits(const demo *d)
     if (isnan(d->prompt_share))
         text_addf(&words, "prompt: unavailable: %s", d->prompt_why);
     else
-        text_addf(&words, "prompt: %.1f %% of the machine's peak of %s, %.3g Top/s", d->prompt_share * 100,
+        text_addf(&words, "prompt: %.1f %% of the peak of %s (%.3g Top/s)", d->prompt_share * 100,
                   d->limit_kind == TERN_LIMIT_INT8_DOT ? "int8 products" : "f32 multiply-adds",
                   d->prompt_limit * 1e-12);
     print_line("of the limit", text_string(&words));
@@ -120,7 +120,8 @@ static void print_memory(const demo *d)
     if (d->peak_bytes)
         text_addf(&words, "%s at most for the process: ", format_bytes(number, d->peak_bytes));
     text_addf(&words, "model %s in its file,", format_bytes(number, d->file_bytes));
-    text_addf(&words, " weights %s,", format_bytes(number, d->weight_bytes));
+    text_addf(&words, " weights %s%s,", format_bytes(number, d->weight_bytes),
+              d->packed ? "" : " before they are packed");
     text_addf(&words, " keys and values %s,", format_bytes(number, d->cache_bytes));
     text_addf(&words, " arena %s", format_bytes(number, d->arena_bytes));
     print_line("memory", text_string(&words));
@@ -260,6 +261,7 @@ void demo_print_json(const demo *d)
         json_null(&j, "peak_bytes");
     json_uint(&j, "file_bytes", d->file_bytes);
     json_uint(&j, "weight_bytes", d->weight_bytes);
+    json_bool(&j, "weights_packed", d->packed);
     json_uint(&j, "cache_bytes", d->cache_bytes);
     json_uint(&j, "arena_bytes", d->arena_bytes);
     json_end(&j);

@@ -6,6 +6,7 @@
 #include <tern/log.h>
 
 #include "commands.h"
+#include "progress.h"
 #include "term.h"
 
 /* The CPU does what another device was meant to do: that is said even where nothing else is. */
@@ -13,6 +14,7 @@ static void say(void *user, tern_log_level level, const char *message)
 {
     (void)user;
     (void)level;
+    progress_line("");
     warn("%s", message);
 }
 
@@ -22,6 +24,17 @@ bool device_find(const char *name, tern_device_info *out)
         if (strcmp(out->name, name) == 0)
             return true;
     return false;
+}
+
+/* Where there is a bar, a line says how far building is. */
+static void show_building(void *user, const char *device, int step, int steps, bool kept)
+{
+    (void)user;
+    text line = {0};
+    text_addf(&line, "building kernels for %s: step %d of %d%s", device, step, steps,
+              kept ? " (kept for the next time)" : "");
+    progress_line(text_string(&line));
+    text_free(&line);
 }
 
 int device_open(const args *a, const tern_ctx_options *options, tern_ctx **out)
@@ -45,6 +58,8 @@ int device_open(const args *a, const tern_ctx_options *options, tern_ctx **out)
     if (o.fallback || (o.device && strcmp(o.device, "auto") == 0))
         tern_log_set(TERN_LOG_WARN, say, NULL);
     const tern_status status = tern_ctx_create(&o, out);
+    if (status == TERN_OK)
+        tern_ctx_set_building(*out, show_building, NULL);
     if (status == TERN_NOT_FOUND && (o.cpu || o.device))
         return fail_usage("%s%s", tern_last_error(), o.cpu ? "" : "; `tern devices` tells more");
     return status == TERN_OK ? EXIT_DONE : fail_status(NULL);

@@ -115,6 +115,12 @@ static bool is_own_head(const args *a, const engine *e)
     return tern_stored_get(info.head_stored)->dtype == engine_head(a);
 }
 
+/* Whole batches are compared: the last one may go beyond what was asked for. */
+static bool show_compared(void *user, uint64_t done, uint64_t total)
+{
+    return progress_update(user, done < total ? done : total, total);
+}
+
 /* As many tokens as make a difference of one in a thousand visible. */
 static int compare_heads(const args *a, engine *e)
 {
@@ -128,7 +134,7 @@ static int compare_heads(const args *a, engine *e)
         return EXIT_DONE;
     }
     progress_begin_of("comparing heads", "tokens");
-    tern_status status = tern_model_compare_heads(e->model, TOKENS, progress_update, NULL, &r);
+    tern_status status = tern_model_compare_heads(e->model, TOKENS, show_compared, NULL, &r);
     progress_end();
     if (status != TERN_OK)
         return fail_status(NULL);

@@ -31,8 +31,9 @@ typedef struct engine_wishes {
 
 /* Rows for a command's table of options; engine_open and engine_sampling read them. `context` is that of the command's wishes. */
 /* clang-format off */
-#define ENGINE_OPTIONS(context)                                                                                \
-    {"model", 'm', "FILE", NULL, MODEL_HELP},                                                              \
+#define ENGINE_OPTIONS(context) ENGINE_OPTIONS_OF(MODEL_HELP, context)
+#define ENGINE_OPTIONS_OF(model, context)                                                                      \
+    {"model", 'm', "FILE", NULL, model},                                                                   \
     {"tokenizer", 0, "FILE", NULL, "tokenizer.json, or llama2.c's tokenizer, for models without one"},         \
     {"pre", 0, "NAME", LIST_PRETOKENIZERS, "how the tokenizer cuts text, instead of what the model says"}, \
     {"ctx-size", 'c', "N", NULL, "positions to keep room for; 0 for all (default: " ENGINE_TEXT(context) ", or what the model has)"},         \

@@ -74,8 +74,14 @@ int fail_model(const char *path, const char *otherwise)
     text line = {0};
     if (!*path)
         return fail("-m '': the name of a model's file is empty");
-    text_add(&line, last_words());
-    bool there = stat(path, &info) == 0;
+    const bool there = stat(path, &info) == 0;
+    const char *words = last_words();
+    const size_t named = strlen(path);
+    /* In the words that other files are missed with. */
+    if (!there && strncmp(words, path, named) == 0 && strncmp(words + named, ": ", 2) == 0)
+        text_addf(&line, "cannot open '%s': %s", path, words + named + 2);
+    else
+        text_add(&line, words);
     if (there && S_ISDIR(info.st_mode)) {
         add_files_of(path, &line);
     } else if (there && S_ISREG(info.st_mode)) {

@@ -9,8 +9,8 @@
 #include "args.h"
 #include "text.h"
 
-#define MODEL_HELP \
-    "the model: GGUF, safetensors (file, index or folder), llama2.c (default: the built-in one)"
+#define MODEL_HELP_OF(which) "the model: GGUF, safetensors (file, index or folder), llama2.c" which
+#define MODEL_HELP MODEL_HELP_OF(" (default: the built-in one)")
 
 /* Positions that commands keep room for unless they wish otherwise, and what keys and values are kept as. */
 #define MODEL_CONTEXT 4096

@@ -88,25 +88,25 @@ static bool is_wanted(int i, bool benchmarks)
 static int measure_all(const char *folder, tern_report *report, bool benchmarks)
 {
     int code = EXIT_DONE;
-    progress_begin_of("measuring a small set", "parts");
     int wanted = 0, done = 0;
     for (int i = 0; i < STEPS; i++)
         wanted += is_wanted(i, benchmarks);
+    progress_begin_parts("part", wanted, false);
     for (int i = 0; i < STEPS && code == EXIT_DONE; i++) {
         if (!is_wanted(i, benchmarks))
             continue;
         char *path = path_of(folder, steps[i].file);
-        if (!progress_show((uint64_t)done, (uint64_t)wanted))
-            code = fail("stopped");
-        if (code == EXIT_DONE)
-            progress_stage("making", steps[i].file, ++done, wanted);
+        if (!progress_part(++done, "making", steps[i].file))
+            code = EXIT_FAILED;
         /* Results that were written although some are doubtful are better than none: the page says which those are. */
         text words = {0};
         term_hold(&words);
         if (code == EXIT_DONE && run_step(i, folder) != EXIT_DONE && access(path, R_OK) != 0)
             code = EXIT_FAILED;
         term_hold(NULL);
-        if (code != EXIT_DONE)
+        if (code != EXIT_DONE && progress_asked(NULL))
+            fail("stopped: no report was made"); /* and nothing of the part that it came into */
+        else if (code != EXIT_DONE)
             fputs(text_string(&words), stderr);
         text_free(&words);
         if (code == EXIT_DONE && text_ends_in(path, ".json") && tern_report_load(report, path) != TERN_OK)

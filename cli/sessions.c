@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "baselines.h"
 #include "child.h"
@@ -18,16 +20,27 @@ static int fail_results(const char *name, const text *out)
                            : fail("'%s' printed no results: is it a build of tern?", name);
 }
 
+/* What a program says while it is measured. On a terminal there is the bar of all sessions, and no room for one of each; that it was
+ * stopped is said once, of all. */
+static void hear(const char *line)
+{
+    const bool its_progress = strstr(line, ": measuring") && strstr(line, " of ");
+    if ((stop_wanted() && strstr(line, "stopped")) || (its_progress && isatty(STDERR_FILENO) == 1))
+        return;
+    progress_line("");
+    fprintf(stderr, "%s\n", line);
+}
+
 /* One session of a program, appended to `to` as number `number`. Its rows may lack a share of their limit, which is status 1. */
 static int run_session(const char *name, const char *line, int number, tern_results *to, int *disturbed)
 {
     text out = {0}, run = {0};
     tern_results *r = NULL;
     text_addf(&run, "exec %s", line); /* no shell in between that ends before it does */
-    const int ended = child_run(text_string(&run), &out, SIZE_MAX, false);
+    const int ended = child_run_heard(text_string(&run), &out, hear);
     int code = EXIT_DONE;
     if (ended == CHILD_STOPPED)
-        code = fail("stopped");
+        code = EXIT_FAILED; /* the caller knows what becomes of the others, and says it */
     else if (ended == CHILD_NOT_RUN)
         code = fail("cannot run %s: %s", line, strerror(errno));
     else if (ended > 1)
@@ -59,7 +72,7 @@ int sessions_open(const char *a, const char *b, const char *bench, sessions *s)
     return code;
 }
 
-int sessions_run(sessions *s, int pairs)
+int sessions_run(sessions *s, int pairs, int shown)
 {
     int code = EXIT_DONE, number = 0;
     progress_begin_of("measuring both programs in turns", "pairs");
@@ -69,13 +82,24 @@ int sessions_run(sessions *s, int pairs)
             const int a = results_next_session(s->sets[0]), b = results_next_session(s->sets[1]);
             number = a > b ? a : b;
         }
-        progress_count((uint64_t)k / 2, (uint64_t)pairs);
+        progress_count((uint64_t)k / 2, (uint64_t)(shown > pairs ? shown : pairs));
         code = run_session(s->programs[which], text_string(&s->commands[which]), number, s->sets[which],
                            &s->disturbed);
         s->pairs += code == EXIT_DONE && k % 2;
     }
     progress_end();
     s->stopped = code != EXIT_DONE && progress_stopped_by() != 0;
+    return code;
+}
+
+int sessions_fail_stopped(const sessions *s)
+{
+    text words = {0};
+    text_add_plural(&words, s->pairs, "pair");
+    const int code = s->pairs > 0
+                         ? fail("stopped after %s of sessions: what is told is of these", text_string(&words))
+                         : fail("stopped before a pair of sessions was whole: nothing is told");
+    text_free(&words);
     return code;
 }
 

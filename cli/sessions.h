@@ -22,9 +22,11 @@ typedef struct sessions {
 /* `bench` is what stands behind `bench` on their command lines; NULL: SESSIONS_BENCH. Programs that cannot be run are refused. Close it
  * in any case. */
 int sessions_open(const char *a, const char *b, const char *bench, sessions *s);
-/* Goes on until there are so many pairs: A B, B A, A B, ... Else what was wrong was said; pairs that were
- * complete by then stay. */
-int sessions_run(sessions *s, int pairs);
+/* Goes on until there are so many pairs: A B, B A, A B, ... Else what was wrong was said, but not that it was `stopped`; pairs that were
+ * complete by then stay. Its bar is of `shown` pairs, if that is more. */
+int sessions_run(sessions *s, int pairs, int shown);
+/* Says that it was stopped, and of what the answer is, if there is one. EXIT_FAILED. */
+int sessions_fail_stopped(const sessions *s);
 /* Says on stderr in how many of them others had the machine, if in any. */
 void sessions_warn(const sessions *s);
 void sessions_close(sessions *s);

@@ -147,15 +147,20 @@ static int status_of(int code)
 }
 
 /* In the library's own words. May be called by several threads. */
-static void print_log(void *user, tern_log_level level, const char *message)
+void term_log(tern_log_level level, const char *message)
 {
-    (void)user;
     text line = {0};
     text_addf(&line, "tern: %s: ", level == TERN_LOG_ERROR ? "error" : "warning");
     text_add_safe(&line, message); /* it may quote a file */
     text_add(&line, "\n");
     fputs(text_string(&line), stderr);
     text_free(&line);
+}
+
+static void print_log(void *user, tern_log_level level, const char *message)
+{
+    (void)user;
+    term_log(level, message);
 }
 
 void term_show_warnings(bool show)

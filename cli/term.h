@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include <tern/export.h>
+#include <tern/log.h>
 #include <tern/status.h>
 
 /* Exit codes: docs/cli.md states them, and so does every --help. */
@@ -40,6 +41,8 @@ void term_hold(struct text *to);
 
 /* What the library has to say besides results appears on stderr: warnings, if `show`, and errors. */
 void term_show_warnings(bool show);
+/* As the library's messages are printed unless somebody else listens. */
+void term_log(tern_log_level level, const char *message);
 
 /* The program as it was called, in quotes if a shell needs them: what a command begins with that is printed to be pasted. */
 const char *term_program(void);

@@ -261,6 +261,7 @@ int train_loop(train_run *r)
     if (r->first_step == 0)
         code = write_checkpoint(r);
     r->unbegun = r->unbegun && code != EXIT_DONE;
+    progress_when_stopped("train: finishing the step, then saving");
     while (code == EXIT_DONE && r->progress.step < r->config.schedule.steps && !r->interrupted &&
            !r->timed_out) {
         code = one_step(r, &norm);
@@ -271,6 +272,7 @@ int train_loop(train_run *r)
         r->interrupted = progress_stopped_by() != 0 || train_nobody_reads();
         r->timed_out = is_time_up(r);
     }
+    progress_when_stopped(NULL);
     const bool made = r->progress.step >= r->config.schedule.steps, moved = r->progress.step > r->first_step;
     r->interrupted = r->interrupted && !made;
     r->timed_out = r->timed_out && !made;

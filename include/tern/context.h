@@ -120,6 +120,11 @@ TERN_API size_t tern_ctx_trim(tern_ctx *ctx);
 typedef bool (*tern_stop_asked)(void *user);
 TERN_API void tern_ctx_set_stop(tern_ctx *ctx, tern_stop_asked asked, void *user);
 
+/* The first program of a device may take a minute where kernels have to be built. Before each of them `told` is called, on the thread that
+ * compiles: for step `step` (from 1) of the plan's `steps`; `kept`: it will be there the next time. NULL, as at first: nobody is told. */
+typedef void (*tern_building_told)(void *user, const char *device, int step, int steps, bool kept);
+TERN_API void tern_ctx_set_building(tern_ctx *ctx, tern_building_told told, void *user);
+
 /* ---- Ownership ---------------------------------------------------------------------------------------------
  *
  * A tensor made while a scope is open is owned by the innermost open scope and dies with it. A tensor made

@@ -37,6 +37,12 @@ typedef struct tern__stop {
     void *user;
 } tern__stop;
 
+/* Whom to tell that kernels are built. */
+typedef struct tern__building {
+    tern_building_told told; /* NULL: nobody */
+    void *user;
+} tern__building;
+
 typedef struct tern__device_options {
     int threads;                  /* >= 1 */
     tern__isa_cap isa_cap;        /* nothing else is used */
@@ -55,6 +61,7 @@ typedef struct tern__device_options {
     /* Asked by a `compile` that takes long, between its parts: TERN_CANCELLED. Who is asked may change between calls; outlives the
      * device; or NULL. */
     const tern__stop *stop;
+    const tern__building *building; /* told by such a `compile`; as above */
 } tern__device_options;
 
 /* What a partition copied to the device and back, by the device's own clock. */

@@ -137,6 +137,7 @@ tern_status tern_ctx_create(const tern_ctx_options *options, tern_ctx **out)
         return tern__out_of_memory(sizeof *ctx);
     ctx->threads = device.threads;
     device.stop = &ctx->stop;
+    device.building = &ctx->building;
     ctx->background = options->background;
     ctx->fallback = options->fallback;
     ctx->retries = options->retries == 0 ? TERN__USUAL_RETRIES : options->retries;
@@ -201,6 +202,12 @@ void tern_ctx_set_stop(tern_ctx *ctx, tern_stop_asked asked, void *user)
 {
     if (ctx)
         ctx->stop = (tern__stop){asked, user};
+}
+
+void tern_ctx_set_building(tern_ctx *ctx, tern_building_told told, void *user)
+{
+    if (ctx)
+        ctx->building = (tern__building){told, user};
 }
 
 void tern_ctx_limit_threads(tern_ctx *ctx, int most)

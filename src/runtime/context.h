@@ -33,6 +33,7 @@ struct tern_ctx {
     size_t n_roots, cap_roots;
     tern_ctx_stats stats;
     tern__stop stop;
+    tern__building building;
     bool background; /* threads make way for others: those of streams, too */
     bool fallback;   /* the CPU may take over what fails on the device */
     int retries;     /* of failures of the device that may pass */

@@ -58,7 +58,7 @@ execute()
     } 2>"$dir/time"
     status=$?
     # Whether others have the machine, and for how long it stands still, is not the case's business (disturbed.sh makes it its own).
-    sed -E '/^tern: [a-z ]+: (warning: other programs had the machine|measuring.*: [0-9]+ of [0-9]+ [a-z]+(, about [^,]* left)?$)/d' "$dir/all" >"$dir/stderr"
+    sed -E '/^tern: [a-z ]+: (warning: other programs had the machine|(session [0-9]+ of [0-9]+: )?measuring.*: [0-9]+ of [0-9]+ [a-z]+(, about [^,]* left( in all)?)?$)/d' "$dir/all" >"$dir/stderr"
     [ $status -eq 0 ] && : >"$dir/exit" || echo $status >"$dir/exit"
 }
 

@@ -97,6 +97,7 @@ TEST(contexts)
     REFUSED(tern_ctx_create(NULL, NULL));
     tern_ctx_destroy(NULL);
     tern_ctx_set_stop(NULL, NULL, NULL);
+    tern_ctx_set_building(NULL, NULL, NULL);
     NEUTRAL(tern_ctx_threads(NULL), 0);
     NEUTRAL(tern_ctx_trim(NULL), 0);
     NEUTRAL(tern_ctx_pool(NULL), NULL);

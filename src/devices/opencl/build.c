@@ -183,6 +183,9 @@ tern_status tern__ocl_build(tern__device *d, const char *name, const char *sourc
     cl_program program = d->cache ? read_program(d, key) : NULL;
     d->loaded += program != NULL;
     if (!program) {
+        if (d->building && d->building->told)
+            d->building->told(d->building->user, "opencl", (int)d->step, (int)d->steps,
+                              d->cache && !d->not_kept);
         TERN_TRY(compile(d, name, source, &program));
         d->compiled++;
         if (d->cache)

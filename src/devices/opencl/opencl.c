@@ -265,6 +265,7 @@ static tern_status create(const tern__device_options *options, tern__device **ou
     d->local_bytes = (size_t)facts.local_bytes;
     d->most_bytes = options->memory;
     d->stop = options->stop;
+    d->building = options->building;
     d->cache = copy_text(options->cache);
     d->dump = copy_text(options->dump);
     if (strstr(facts.driver, "Portable Computing Language"))

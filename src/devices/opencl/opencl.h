@@ -172,9 +172,10 @@ struct tern__device {
     int group_items;    /* work items of a group, at most 256 */
     size_t local_bytes; /* memory that they share */
     tern__ocl_rounding rounding;
-    uint64_t identity;      /* of device and driver: what a built kernel is good for */
-    char *cache, *dump;     /* folders, or NULL */
-    const tern__stop *stop; /* whom to ask between two kernels that are built; or NULL */
+    uint64_t identity;              /* of device and driver: what a built kernel is good for */
+    char *cache, *dump;             /* folders, or NULL */
+    const tern__stop *stop;         /* whom to ask between two kernels that are built; or NULL */
+    const tern__building *building; /* whom to tell; or NULL */
     /* folder that the driver writes to while it builds; NULL: it writes nothing that is known of */
     char *driver_files;
     uint64_t least_room; /* bytes that it needs there */
@@ -183,6 +184,7 @@ struct tern__device {
     size_t n_built, cap_built;
     uint64_t most_kept;        /* bytes of the cache on disk */
     bool not_kept;             /* it could not be written, which has been said */
+    uint32_t step, steps;      /* that kernels are made for, and how many the plan has: to be told */
     uint64_t compiled, loaded; /* sources that were compiled, and that the cache had */
     tern__ocl_memory **memory;
     size_t n_memory, cap_memory;

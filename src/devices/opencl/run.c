@@ -237,8 +237,11 @@ static tern_status compile(tern__device *d, const tern__plan *plan, tern__code *
     for (uint32_t s = 0; s < plan->n_steps; s++) {
         TERN__FAIL_IF(d->stop && d->stop->asked && d->stop->asked(d->stop->user), TERN_CANCELLED,
                       "compile: stopped at %s, as it was asked", tern__ops[plan->steps[s].op].name);
-        if (plan->steps[s].on_device)
-            TERN_TRY(make_launch(d, code, plan, s));
+        if (!plan->steps[s].on_device)
+            continue;
+        d->step = s + 1;
+        d->steps = plan->n_steps;
+        TERN_TRY(make_launch(d, code, plan, s));
     }
     note_states(plan, code);
     TERN_TRY(settle_offsets(d, code, plan));

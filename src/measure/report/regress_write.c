@@ -53,6 +53,8 @@ void tern__regress_add_change(tern__strbuf *to, const tern_comparison *c)
 {
     if (c->n_b > 0 && isnan(c->ratio_low))
         tern__strbuf_addf(to, "%+.1f %% (interval unavailable: fewer than 6 samples)", 100 * (c->ratio - 1));
+    else if (c->n_b > 0 && c->ratio >= 10) /* thousands of per cent say less than how many times */
+        tern__strbuf_addf(to, "%.3g times as long (%.3g to %.3g)", c->ratio, c->ratio_low, c->ratio_high);
     else if (c->n_b > 0)
         tern__strbuf_addf(to, "%+.1f %% (%+.1f to %+.1f)", 100 * (c->ratio - 1), 100 * (c->ratio_low - 1),
                           100 * (c->ratio_high - 1));
@@ -157,7 +159,7 @@ static void add_text_summary(tern__strbuf *to, const tern_regress_report *p)
     tern__strbuf_free(&words);
 }
 
-/* The worst first. */
+/* The worst first; the summary is the last paragraph, behind an empty line. */
 void tern__regress_add_text(tern__strbuf *to, const tern_regress_report *p)
 {
     for (int s = TERN__STATES - 1; s >= 0; s--)
@@ -165,16 +167,16 @@ void tern__regress_add_text(tern__strbuf *to, const tern_regress_report *p)
             if (p->rows[i].state == (tern_regress_state)s)
                 add_text_row(to, p, &p->rows[i]);
     tern__strbuf_add(to, "\n");
-    add_text_summary(to, p);
     if (strcmp(p->host, p->base_host) != 0)
-        tern__strbuf_add(to,
-                         "\nThe baseline is of another machine: times say nothing about the program alone.");
+        tern__strbuf_add(
+            to, "The baseline is of another machine: times say nothing about the program alone.\n\n");
     if (tern__regress_loads_differ(p))
         tern__strbuf_addf(
             to,
-            "\nwarning: the machine's load was %.2f when the baseline was measured, and\n%.2f now: what "
-            "differs may be the load.",
+            "warning: the machine's load was %.2f when the baseline was measured, and\n%.2f now: what "
+            "differs may be the load.\n\n",
             p->base_load, p->load);
+    add_text_summary(to, p);
     tern__strbuf_add(to, "\n");
 }
 

@@ -72,3 +72,6 @@ for name in foreign newer; do
     ls $name.db*
 done
 status tern baseline list --store .
+echo "# of one session: the command that makes it of five has the options that it was made with"
+tern baseline create "o'ne" --suite alloc --family heap --threads 1 --budget 0.001 --samples 3 -d "for now" --runs 1 2>&1 >/dev/null | grep -oE 'of five: .*'
+tern regress --baseline "o'ne" --no-record 2>&1 >/dev/null | grep -oE 'of five: .*'

@@ -20,6 +20,12 @@ said()
     "$@" 2>&1 >/dev/null | sed -E "s|$PWD/||g; s/^(tern: [a-z ]+: [^:]*: ).*(malformed|corrupt|not a database|damaged).*/\1WHY: \2/"
     echo "exit status ${PIPESTATUS[0]}"
 }
+echo "# what there is not is refused before anything is begun"
+for option in --family=nonsense --suite=nonsense --size=7x7x7 --device=nonsense; do
+    said tern baseline create any $option --runs 2 --store none.db
+done
+ls none.db 2>/dev/null
+tern baseline create --help | grep -E -A3 -- '--(suite|family) '
 for store in foreign newer damaged cut header text folder; do
     echo "# $store"
     [ $store = folder ] || cp $store.db before

@@ -12,3 +12,5 @@ status tern chat -m nowhere.gguf </dev/null
 # A message that cannot be answered: a line, and status 1; the others are.
 { printf 'a\0b\n'; printf 'x%.0s' {1..400}; printf '\nhello\n'; } | status tern chat $model -c 64 2>notes | tail -n 1
 sed -E 's/\[.*\]$/[speed]/' notes
+# What the built-in model is not for, -m does not promise.
+tern chat --help | tr -s ' \n' ' ' | grep -oE 'llama2.c[^-]*-in[^-]*converse'

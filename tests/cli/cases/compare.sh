@@ -13,3 +13,4 @@ tern compare $GRAPHS/mlp.tern '' '' --budget 0.2 --json | json 'j["same_bits"], 
 tern compare $GRAPHS/mlp.tern '' '' --rounds 12 --budget 9 | grep -cE '^(A|B)  as the options say|^(slower|faster|same|undecided): pair by pair, B takes |  [0-9]+ pairs of neighbouring samples in .*medians above are of all|results: the same bits'
 status tern compare $GRAPHS/mlp.tern '' '' --threshold 5000
 status tern compare $GRAPHS/mlp.tern '' '' --budget 5000
+tern compare $GRAPHS/mlp.tern '' '' --rounds 40 --budget 9 | grep -oE "noise alone stays between [0-9.e+]+ and [0-9.e+]+ of A's time" | awk '{ print ($5 < 1 && $7 > 1) }'

@@ -85,3 +85,9 @@ printf '#!/bin/sh\ncat one.json\n' >program_one
 chmod +x stopping program_one
 sh -c 'echo $$ >pid; exec tern compare --program ./stopping ./program_one --rounds 12' 2>&1 >/dev/null | grep -v '^tern: compare: warning'
 echo "exit status ${PIPESTATUS[0]}"
+echo "# so few that they could never tell anything are refused behind the first pair"
+rm -f calls
+printf '#!/bin/sh\necho call >>calls\ncat one.json\n' >counting
+chmod +x counting
+status tern compare --program ./counting ./program_one --rounds 6
+wc -l <calls

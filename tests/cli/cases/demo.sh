@@ -26,3 +26,7 @@ tern demo -n 32 --seed 1 -t 2 --json 2>/dev/null >second
 same='import json; a, b = (json.load(open(name))["text"] for name in ("first", "second")); print(a.startswith(b) or b.startswith(a) or (a, b))'
 [ "$("$TERN_PYTHON" -c "$same")" = True ] && echo "the same seed, the same passage"
 status tern demo -n 1
+# Weights are what memory has of them, as `tern inspect` says, or it is said that they are not.
+weights=$(tern inspect --json 2>/dev/null | json 'j["memory"]["weights"]')
+json 'j["memory"]["weights_packed"], j["memory"]["weight_bytes"] == '"$weights" <first
+tern demo -n 8 --seed 1 -t 1 --cpu baseline 2>/dev/null | tr -s ' \n' ' ' | grep -oE 'before they are packed'

@@ -51,3 +51,4 @@ for by in part step op; do
 done
 # One thread waits for nobody.
 tern profile --no-limits -- graph run mlp.tern --made-up --threads 1 | sed -nE 's/.*: (1 thread worked) [0-9.]+ [a-zµ]+(.*)$/\1 TIME\2/p'
+for verb in profile memory; do tern $verb --help | tr -s ' \n' ' ' | grep -oE 'The exit status is that of COMMAND'; done

@@ -65,6 +65,7 @@ END
 for how in signal key; do
     echo "--- $how"
     "$TERN_PYTHON" interrupt.py $how out-$how said tern train --data text.txt --config tiny.json -o out-$how --steps 1000000 --quiet
+    tr '\r' '\n' <said | grep -oE 'tern: train: finishing.*' # at once
     grep -o 'stopped after step.*' said | sed -E 's/after step [0-9]+/after step N/' | called_tern
     ls out-$how
     step=$(sed -nE 's/.*stopped after step ([0-9]+).*/\1/p' said)
