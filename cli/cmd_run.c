@@ -34,6 +34,7 @@ typedef struct prompt {
     int32_t *tokens;
     size_t n;
     uint64_t start_ns, ns;
+    bool prepared; /* the programs that read it are made */
 } prompt;
 
 /* ---- the command line ---- */
@@ -146,6 +147,7 @@ static tern_status feed_prompt(const engine *e, prompt *p, int n, tern_sequence 
     progress_begin_of("reading the prompt", "tokens");
     engine_heeds_stops(e, true);
     tern_status status = prepare_prompt(e->session, (int64_t)p->n);
+    p->prepared = status == TERN_OK;
     const uint64_t begun_ns = clock_ns();
     if (status == TERN_OK)
         status = tern_sequence_prompt(sequences[0], p->tokens, (int64_t)p->n, progress_update, NULL);
@@ -360,9 +362,10 @@ static int answer_prompt(const engine *e, const wishes *w, prompt *p)
     if (status == TERN_OK && !stopped)
         status = generate(e, w, p, sequences, answers);
     metrics_stop(w->metrics, status == TERN_OK && !stopped);
-    int code = stopped             ? fail("stopped")
-               : status == TERN_OK ? print_all(e, w, p, answers)
-                                   : fail_status(NULL);
+    /* of a prompt that was being read the library says how far it was */
+    int code = stopped && (status == TERN_OK || !p->prepared) ? fail("stopped")
+               : status == TERN_OK                            ? print_all(e, w, p, answers)
+                                                              : fail_status(NULL);
     for (int i = 0; i < w->answers; i++) {
         tern_sequence_free(sequences[i]);
         answer_free(&answers[i]);

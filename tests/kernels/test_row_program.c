@@ -107,7 +107,8 @@ static void check_rows(int64_t rows, int64_t n, int64_t cut)
     CHECK_OK(tern__row_finish(&b, table(), false, &arena, &p));
     CHECK(p->reduces && p->n_phases == 3);
     CHECK_EQ(p->work, rows);
-    CHECK(n != 4096 || p->n_frames > 1); /* stages in turns, though the rows of all of them do not fit the first cache */
+    CHECK(n != 4096 ||
+          p->n_frames > 1); /* stages in turns, though the rows of all of them do not fit the first cache */
     tern__buffer in = {x_data, &full, (int64_t[]){n, 1}};
     tern__buffer out[2] = {{out_data, &full, (int64_t[]){n, 1}}, {again, &each, (int64_t[]){1}}};
     tern__kernel_args args = {.n_in = 1, .n_out = 2, .in = &in, .out = out};

@@ -280,7 +280,7 @@ def case_chat(g):
     first, second = draw_text(g, 4), draw_text(g, 3)
     done = chat(full, [first, second], "--temp", "0", "-n", "6")
     answers = done.stdout.splitlines()
-    if done.returncode or len(answers) != 2 or done.stderr.count("tokens, ") != 2:
+    if done.returncode or len(answers) != 2 or done.stderr.count(" tokens written at ") != 2:
         return "%r" % done
     found = []
     logits = forward(w, render([("user", first)]))[-1]
@@ -288,8 +288,8 @@ def case_chat(g):
     if clear and answers[0][0] != chr(token - FIRST_BYTE):
         found.append("the answer %r should begin with %r" % (answers[0], chr(token - FIRST_BYTE)))
     known = len(render([("user", first)]))     # the answer comes behind a blank, which was not there when it was made
-    if " %d known" % known not in done.stderr.splitlines()[1]:
-        found.append("%d tokens should be known: %r" % (known, done.stderr))
+    if ", %d kept from before" % known not in done.stderr.splitlines()[1]:
+        found.append("%d tokens should be kept: %r" % (known, done.stderr))
     again = chat(full, [first, "/clear", first, "/exit", "not heard"], "--temp", "0", "-n", "6").stdout.splitlines()
     if again != [answers[0]] * 2:
         found.append("/clear: %r" % again)
@@ -309,7 +309,7 @@ def case_chat_context(g):
         return "%r" % done
     if sum("forgotten" in note for note in notes) < 1 or sum("there is room for 63" in note for note in notes) != 1:
         return "%r" % notes
-    if " 0 known" in notes[-1]:
+    if ", 0 kept from before" in notes[-1]:
         return "the conversation is lost: %r" % notes
     return None
 
@@ -372,14 +372,14 @@ def case_terminal(g):
     t.send("xbcX\x7f\x01\x1b[3~a\x05d")         # backspace; home, delete, a; end, d
     t.wait_for("abcd")
     t.send("\r")
-    first = t.wait_for("5 tokens, ")
+    first = t.wait_for("5 tokens written at ")
     t.wait_for(prompt)
     t.send("nonsense\x15\x1b[A")                  # kill the line; up
     t.wait_for("abcd")
     t.send("\x1b[B/clear\r\x1b[A\x10\r")         # down: an empty line; then up twice
     t.wait_for("/clear")
     t.wait_for("abcd")
-    again = t.wait_for("5 tokens, ")
+    again = t.wait_for("5 tokens written at ")
     t.wait_for(prompt)
     t.send("half a line\x03")
     t.wait_for("leaves")
@@ -415,7 +415,7 @@ def case_terminal_characters(g):
     t.send("\x15\x0b\x1b[200~ab\rcd\x03\x04\tef\r\x1b[201~")
     t.wait_for("ab↵cd ef\x1b[K")
     t.send("\r")
-    t.wait_for("2 tokens, ")
+    t.wait_for("2 tokens written at ")
     t.wait_for("\r> ")
     t.send("/exit\r")
     status = t.end()
@@ -655,7 +655,7 @@ def case_interrupted_message(g):
                 break
         if number == signal.SIGTERM:
             return None if (program.returncode, out) == (-number, "") else "%d %r %r" % (program.returncode, out, err)
-        if program.returncode != 1 or out.count("\n") != 1 or "the prompt was stopped" not in err or err.count(" tokens, ") != 1:
+        if program.returncode != 1 or out.count("\n") != 1 or "the prompt was stopped" not in err or err.count(" tokens written at ") != 1:
             return "%d %r %r" % (program.returncode, out, err)
 
 

@@ -22,7 +22,7 @@ typedef struct strand {
     const float *from, *factor, *term; /* what is read */
     float *to;
     uint8_t *bytes;
-    vf one, other; /* what is known once per row */
+    vf one, other;                                /* what is known once per row */
     vf whole[WOVEN_VECTORS], rest[WOVEN_VECTORS]; /* of what is computed in halves */
     vd sums[SUM_VECTORS];
     vf best[LANE_VECTORS];

@@ -140,8 +140,8 @@ static void tell_limits(const tern_report *r, telling *t)
         if (worst->limit_share < 1e-3) /* also of 0, which a file may say */
             tern__strbuf_add(&s, "more than a factor of 1000 is left to gain.");
         else
-            tern__strbuf_addf(&s, "at most a factor of %.*f is left to gain.", worst->limit_share < 0.1 ? 0 : 1,
-                              1 / worst->limit_share);
+            tern__strbuf_addf(&s, "at most a factor of %.*f is left to gain.",
+                              worst->limit_share < 0.1 ? 0 : 1, 1 / worst->limit_share);
     }
     tell(t, &s);
 }

@@ -59,9 +59,9 @@ kill -TERM $!
 wait $!
 echo "exit status $?"
 sed -E 's/after step [0-9]+/after step N/' err | called_tern
-step=$(sed -E 's/.*after step ([0-9]+).*/\1/' err)
+step=$(sed -nE 's/.*after step ([0-9]+).*/\1/p' err)
 [ "$(grep -c loss 'a folder/log.jsonl')" = "$step" ] && echo "the step was finished"
-command=$(sed 's/.*go on with: //' err)
+command=$(sed -n 's/.*go on with: //p' err)
 [ -x "$(eval "set -- $command"; echo "$1")" ] && echo "its first word is the program"
 eval "$(called_tern <<<"$command") --steps $((step + 10))" | tail -n 1 | sed -E 's/after step [0-9]+/after step N/' | called_tern
 tern train --data text.txt --config constant.json -o straight --steps $((step + 10)) --quiet >/dev/null
