@@ -26,6 +26,7 @@ enum {
     ROWS_PER_WORKER = 8, /* fewer rows than that, and blocks are split */
     MOST_SHARED = 64 << 20,
     WORK = 4096,
+    ROOMY_L1 = 48 << 10, /* it has room for a tile, and for what is on its way 20 KiB ahead */
 };
 
 static int64_t whole_vectors(int64_t floats)
@@ -96,6 +97,7 @@ bool tern__attention_plan(const tern__attention_kernel *kernel, int n_in, const 
     tern__attention_program p = {.kernel = kernel,
                                  .block = block,
                                  .in_order = in_order,
+                                 .to_first = !in_order || tern__cpu()->l1d_bytes >= ROOMY_L1,
                                  .work = WORK,
                                  .scratch_bytes = (size_t)z.all * sizeof(float)};
     const bool few = z.rows < ROWS_PER_WORKER * workers;

@@ -11,6 +11,7 @@ typedef struct tern__attention_program {
     int64_t block; /* rows of one sequence that share a pass over its keys */
     /* A single row reads keys and values in the order of memory (TERN__FEATURE_ONE_STREAM), not head by head. */
     bool in_order;
+    bool to_first; /* what is fetched on the way: into the first-level cache */
     bool split; /* the chunks of one block may be shared among workers, and are merged when all are there */
     int64_t work;
     size_t scratch_bytes, shared_bytes;

@@ -41,10 +41,11 @@ typedef struct tern__attention_rows {
     int64_t step;     /* bytes from one row to the next; the elements of a row lie side by side */
     int64_t rows;
     /* What is read soon is fetched meanwhile: with row r as many bytes as a row has, from next + r * next_step. NULL: nothing. Into
-     * the first-level cache if it is near, because it is what is read next; else into the second. */
+     * the first-level cache, or into the second. */
     const char *next;
     int64_t next_step;
-    bool near;
+    bool to_first;
+    bool near;        /* it is what is read next: a pass over a part of the rows fetches that part of it */
     tern_dtype dtype; /* f32, f16, bf16, i8 */
 } tern__attention_rows;
 

@@ -66,7 +66,7 @@ INLINE void fetch(const tern__attention_rows *o, int64_t r, int64_t begin, int64
     if (!o->next)
         return;
     const char *row = o->next + r * o->next_step;
-    if (o->near)
+    if (o->to_first)
         for (int64_t at = begin; at < end; at += 64)
             __builtin_prefetch(row + at, 0, 3);
     else

@@ -89,7 +89,8 @@ typedef struct side {
     int64_t key, head, line; /* bytes from key to key, from head to head, and of a row */
     int64_t most;            /* rows of a tile */
     bool as_one;             /* all heads are taken, lie in one piece, and are fetched as such */
-    bool near;               /* the next tile is fetched into the first-level cache */
+    bool near;               /* the next tile is what is fetched */
+    bool to_first;           /* into the first-level cache */
     /* inner kernels read it as it lies; many queries have its rows widened first, once for all */
     bool direct;
 } side;
@@ -118,6 +119,7 @@ static side side_of(const tern__attending *a, const tern__attention_span *s, con
               .line = a->z.d * unit,
               .as_one = a->p->in_order && s->heads == a->z.kv_heads,
               .near = !a->p->in_order && s->block->rows == 1,
+              .to_first = a->p->to_first && s->block->rows == 1,
               .direct = x->strides[3] == 1 && a->z.d == a->z.padded &&
                         (s->queries <= SHARE || x->type->dtype == TERN_F32)};
     o.most = tile_rows(s, &o, fewest);
@@ -132,6 +134,7 @@ static tern__attention_rows tile_at(const side *o, int64_t keys, int64_t h, int6
     tern__attention_rows rows = {.from = o->from + t * o->key + h * o->head,
                                  .step = o->key,
                                  .rows = tern__smaller(o->most, keys - t),
+                                 .to_first = o->to_first,
                                  .near = o->near,
                                  .dtype = o->x->type->dtype};
     if (o->as_one) {
