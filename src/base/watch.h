@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/intern.h"
+
 typedef struct tern__call_site {
     const char *file, *function;
     int line;
@@ -110,12 +112,13 @@ static inline void tern__watch_used(const void *block)
             watcher_->copied((bytes), (direction), TERN__HERE); \
     } while (0)
 
-/* Between enter and leave what is allocated on this thread belongs to the frame; of a part of the model, or NULL. */
+/* Between enter and leave what is allocated on this thread belongs to the frame; of a part of the model, or NULL. Graphs have names of
+ * parts that go with them. */
 static inline uint64_t tern__watch_enter_part(const char *name, const char *category, const char *where)
 {
     const tern__watcher *w = tern__watch_on();
     return w ? w->enter(&(tern__watch_frame){
-                   .name = name, .category = category, .where = where, .step = UINT32_MAX})
+                   .name = name, .category = category, .where = tern__intern(where), .step = UINT32_MAX})
              : 0;
 }
 

@@ -146,7 +146,7 @@ uint64_t tern__watch_tensor_slow(const tern__watcher *watcher, const char *maker
 {
     return watcher->enter(&(tern__watch_frame){.name = maker,
                                                .category = "tensor",
-                                               .where = where,
+                                               .where = tern__intern(where),
                                                .tensor = tensor_text(name, type),
                                                .step = UINT32_MAX});
 }
