@@ -410,7 +410,12 @@ TEST(rows_that_lie_apart_are_fetched_where_they_lie)
         const int64_t n = cases[k].n, pitch = cases[k].pitch, apart = pitch * 4;
         int64_t ways[3];
         ways_ahead(cases[k].rows, n, (int64_t[]){n, pitch}, ways);
-        CHECK_EQ(ways[0], ways[2]);   /* rows in one piece */
+        CHECK_EQ(ways[0], ways[2]); /* rows in one piece */
+        if (n * 4 >=
+            4 * ways[2]) { /* rows much longer than the way, which is 1 KiB where several places are read */
+            CHECK_EQ(ways[1], ways[2]);
+            continue;
+        }
         CHECK_EQ(ways[1] % apart, 0); /* the same place of a row to come, */
         CHECK(ways[1] / apart >= 1);
         const int64_t bytes = ways[1] / apart * n * 4; /* about as far ahead in what is read */

@@ -298,7 +298,7 @@ TEST(random_text_comes_back)
 static tern_status some_tokens(size_t n, tern_tokenizer **out)
 {
     tern_token_text texts[TINY_VOCABULARY + 1];
-    char words[TINY_VOCABULARY + 1][8];
+    char words[TINY_VOCABULARY + 1][24];
     tern_vocabulary d = tern_vocabulary_default();
     for (size_t i = 0; i < n; i++) {
         snprintf(words[i], sizeof words[i], "w%zu", i);
