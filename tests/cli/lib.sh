@@ -114,3 +114,34 @@ json.dump({"format": "tern-results", "version": 1, "conditions": {"host": "here"
           open(sys.argv[1], "w"))
 END
 }
+
+# drawn_raw COMMAND...: what it draws on a terminal that is its stderr, to the byte; its status.
+drawn_raw()
+{
+    command -v "$TERN_PYTHON" >/dev/null || skip "python3 is not installed"
+    "$TERN_PYTHON" -c 'import os, pty; pty.openpty()' 2>/dev/null || skip "no pseudo-terminal can be opened here"
+    "$TERN_PYTHON" -c 'import os, pty, subprocess, sys
+parent, terminal = pty.openpty()
+run = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=terminal, stdin=subprocess.DEVNULL)
+os.close(terminal)
+while True:
+    try:
+        some = os.read(parent, 65536)
+    except OSError: # the other end is closed
+        break
+    if not some:
+        break
+    sys.stdout.buffer.write(some)
+sys.stdout.flush()
+sys.exit(run.wait())' "$@"
+}
+
+# drawn COMMAND...: the same, a line for each time that one was drawn anew, and the status behind them.
+drawn()
+{
+    local status
+    drawn_raw "$@" >.drawn
+    status=$?
+    tr '\r' '\n' <.drawn | sed 's/\x1b\[K//g' | grep .
+    echo "exit status $status"
+}

@@ -2,27 +2,6 @@
 # their own.
 needs_sqlite
 needs_jansson
-command -v "$TERN_PYTHON" >/dev/null || skip "python3 is not installed"
-cat >drawn.py <<'PY'
-"""Runs a command whose stderr is a terminal; prints what it drew there, a line each."""
-import os, pty, re, subprocess, sys
-parent, terminal = pty.openpty()
-run = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=terminal, stdin=subprocess.DEVNULL)
-os.close(terminal)
-seen = b""
-while True:
-    try:
-        some = os.read(parent, 65536)
-    except OSError: # the other end is closed
-        break
-    seen += some
-for line in re.split("[\r\n]+", seen.decode().replace("\x1b[K", "")):
-    if line:
-        print(line)
-print("exit status", run.wait())
-PY
-"$TERN_PYTHON" -c 'import os, pty; pty.openpty()' 2>/dev/null || skip "no pseudo-terminal can be opened here"
-drawn() { "$TERN_PYTHON" drawn.py "$@"; }
 
 echo "# sessions of a baseline, and the time of all of them"
 drawn tern baseline create two --family rows --memory 1 --threads 1 --budget 0.5 --runs 2 --store two.db | grep -v 'warning: other' >seen
