@@ -159,7 +159,8 @@ static tern_status judge(tern_ctx *ctx, const tern__loaded *l, uint32_t s, const
 tern_status tern__check_step(tern_ctx *ctx, tern__loaded *l, const tern__partition *part,
                              const tern__saved *before, const tern__bindings *bindings)
 {
-    tern__saved answer = {0};
+    tern__saved answer;
+    tern__saved_begin(&answer);
     uint32_t n_done;
     bool right = true;
     tern_status status = TERN_OK;

@@ -26,10 +26,16 @@ typedef struct tern__spans {
     size_t n, capacity;
 } tern__spans;
 
+enum { TERN__WRITE_PLACES = 2 };
+
 /* A step that writes an operand which lies in a leaf. */
 typedef struct tern__write {
     uint32_t step, operand;
-    bool placed; /* a part of it, at places that are known before the partition begins */
+    tern__span to; /* of that operand */
+    bool placed;   /* a part of it, at places that are known before the partition begins: */
+    uint32_t places
+        [TERN__WRITE_PLACES]; /* operands that have them, the step's own or what it is given a cast of */
+    bool cast;                /* to i32, from one of these that is i64 */
 } tern__write;
 
 /* What a partition does to memory that it did not make itself. */
@@ -66,13 +72,25 @@ typedef struct tern__saved_bytes {
     size_t bytes;
 } tern__saved_bytes;
 
-/* Copies of memory, in the order in which they were added. Zeroed at first. */
+enum { TERN__SAVED_FEW = 64, TERN__SAVED_SMALL = 16384 };
+
+/* Copies of memory, in the order in which they were added. Zeroed at first, but for the last two; stays where it is. */
 typedef struct tern__saved {
-    tern__saved_bytes *items;
+    tern__saved_bytes *items; /* `few`, as long as there are no more */
     size_t n, capacity;
-    size_t bytes; /* of all */
-    char *copy;   /* NULL: nothing is copied */
+    size_t bytes;                           /* of all */
+    char *copy;                             /* `small`, if it is large enough; NULL: nothing is copied */
+    tern__saved_bytes few[TERN__SAVED_FEW]; /* what a token writes needs no memory from the system */
+    char small[TERN__SAVED_SMALL];
 } tern__saved;
+
+/* As it is at first. */
+static inline void tern__saved_begin(tern__saved *saved)
+{
+    saved->items = NULL;
+    saved->n = saved->capacity = saved->bytes = 0;
+    saved->copy = NULL;
+}
 
 /* Notes what is to be saved, neighbours as one; tern__save_take copies all of it, as it is now. */
 tern_status tern__save_add(tern__saved *saved, char *at, size_t bytes);

@@ -273,7 +273,8 @@ static tern_status run_guarded(tern_ctx *ctx, tern__loaded *l, uint32_t p, const
 static tern_status run_one(tern_ctx *ctx, tern__loaded *l, uint32_t p, tern__room *room,
                            tern__bindings *bindings, uint32_t *n_done)
 {
-    tern__saved saved = {0};
+    tern__saved saved;
+    tern__saved_begin(&saved);
     l->moved |= tern__is_lost(ctx, l->plan);
     if (!l->moved) {
         if (ctx->check)

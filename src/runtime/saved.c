@@ -91,20 +91,65 @@ static bool is_found(const tern__plan *plan, const tern__partition *part, uint32
     return true;
 }
 
+static bool same_span(const tern__span *a, const tern__span *b)
+{
+    return same_place(a, b) && a->low == b->low && a->high == b->high;
+}
+
+/* The step of the partition, before s, that makes just what the operand reads there; false: none does, or several do. */
+static bool find_maker(const tern__plan *plan, const tern__partition *part, uint32_t s,
+                       const tern__operand *o, uint32_t *maker)
+{
+    const tern__span span = tern__span_of(o, s);
+    for (uint32_t i = s; i-- > part->first;) {
+        const tern__step *step = &plan->steps[i];
+        for (uint32_t k = 0; k < step->n_out; k++) {
+            const tern__span made = tern__span_of(&plan->operands[step->operands + step->n_in + k], i);
+            *maker = i;
+            if (meet(&made, &span))
+                return same_span(&made, &span) && step->n_out == 1;
+        }
+    }
+    return false;
+}
+
+/* Where a place of step s is found before the partition begins: an operand of its own, or what it is given a cast of. */
+static bool find_place(const tern__plan *plan, const tern__partition *part, uint32_t s, uint32_t operand,
+                       tern__write *w, uint32_t *out, tern__hazards *h, tern_status *status)
+{
+    uint32_t maker = s;
+    if (!is_found(plan, part, s, &plan->operands[operand])) {
+        if (!find_maker(plan, part, s, &plan->operands[operand], &maker))
+            return false;
+        const tern__step *step = &plan->steps[maker];
+        const tern__operand *from = &plan->operands[step->operands], *to = from + step->n_in;
+        if (step->op != TERN__OP_cast || from->type->dtype != TERN_I64 || to->type->dtype != TERN_I32 ||
+            from->type->rank != 1 || !is_found(plan, part, maker, from))
+            return false;
+        operand = step->operands;
+        w->cast = true;
+    }
+    *out = operand;
+    const tern__span span = tern__span_of(&plan->operands[operand], maker);
+    if (!covered(&h->places, &span))
+        *status = add(&h->places, &span);
+    return *status == TERN_OK;
+}
+
 static tern_status note_write(const tern__plan *plan, const tern__partition *part, uint32_t s,
                               uint32_t operand, tern__hazards *h)
 {
     const tern__step *step = &plan->steps[s];
-    bool placed = step->op == TERN__OP_write_rows || step->op == TERN__OP_write_slice;
-    for (uint32_t i = FIRST_PLACE; placed && i < step->n_in; i++)
-        placed = is_found(plan, part, s, &plan->operands[step->operands + i]);
-    for (uint32_t i = FIRST_PLACE; placed && i < step->n_in; i++) {
-        const tern__span span = tern__span_of(&plan->operands[step->operands + i], s);
-        TERN_TRY(covered(&h->places, &span) ? TERN_OK : add(&h->places, &span));
-    }
+    tern__write w = {.step = s, .operand = operand, .to = tern__span_of(&plan->operands[operand], s)};
+    tern_status status = TERN_OK;
+    w.placed = step->op == TERN__OP_write_rows || step->op == TERN__OP_write_slice;
+    for (uint32_t i = FIRST_PLACE; w.placed && i < step->n_in; i++)
+        w.placed = i - FIRST_PLACE < TERN__WRITE_PLACES &&
+                   find_place(plan, part, s, step->operands + i, &w, &w.places[i - FIRST_PLACE], h, &status);
+    TERN_TRY(status);
     if (!tern__grow((void **)&h->writes, &h->writes_capacity, h->n_writes + 1, sizeof *h->writes))
         return tern__out_of_memory(sizeof *h->writes);
-    h->writes[h->n_writes++] = (tern__write){.step = s, .operand = operand, .placed = placed};
+    h->writes[h->n_writes++] = w;
     return TERN_OK;
 }
 
@@ -166,6 +211,27 @@ void tern__hazards_free(tern__loaded *l)
 
 /* ---- copies ---- */
 
+/* Room for one more. */
+static bool make_room(tern__saved *saved)
+{
+    if (!saved->items) {
+        saved->items = saved->few;
+        saved->capacity = TERN__SAVED_FEW;
+    }
+    if (saved->items != saved->few)
+        return tern__grow((void **)&saved->items, &saved->capacity, saved->n + 1, sizeof *saved->items);
+    if (saved->n < saved->capacity)
+        return true;
+    tern__saved_bytes *more = NULL;
+    size_t capacity = 0;
+    if (!tern__grow((void **)&more, &capacity, 2 * saved->n, sizeof *more))
+        return false;
+    memcpy(more, saved->few, sizeof saved->few);
+    saved->items = more;
+    saved->capacity = capacity;
+    return true;
+}
+
 tern_status tern__save_add(tern__saved *saved, char *at, size_t bytes)
 {
     size_t total;
@@ -177,7 +243,7 @@ tern_status tern__save_add(tern__saved *saved, char *at, size_t bytes)
         last->bytes += bytes;
         return TERN_OK;
     }
-    if (!tern__grow((void **)&saved->items, &saved->capacity, saved->n + 1, sizeof *saved->items))
+    if (!make_room(saved))
         return tern__out_of_memory(sizeof *saved->items);
     saved->items[saved->n++] = (tern__saved_bytes){at, bytes};
     return TERN_OK;
@@ -244,17 +310,28 @@ static int64_t place_at(const tern__operand *o, int64_t i, const tern__bindings 
                                       : ((const int32_t *)(const void *)from)[i];
 }
 
+/* Is it one number as i64 and as i32? What a cast makes of others is the cast's affair. */
+static bool survives_cast(int64_t place)
+{
+    return place == (int32_t)place;
+}
+
 /* What write_rows writes. Rows beyond the state's are the kernel's to refuse, and none is written then. */
-static tern_status add_rows(tern__saved *saved, const tern__operand *in, const tern__operand *to, box all,
+static tern_status add_rows(tern__saved *saved, const tern__plan *plan, const tern__write *w, box all,
                             const tern__bindings *bindings)
 {
+    const tern__operand *in = &plan->operands[plan->steps[w->step].operands],
+                        *to = &plan->operands[w->operand];
+    const tern__operand *slots = &plan->operands[w->places[0]], *positions = &plan->operands[w->places[1]];
     const int64_t *shape = to->type->shape;
     box row = all;
     row.rank -= 2;
     row.shape += 2;
     row.strides += 2;
     for (int64_t r = 0; r < in[1].type->shape[0]; r++) {
-        const int64_t slot = place_at(&in[2], r, bindings), position = place_at(&in[3], r, bindings);
+        const int64_t slot = place_at(slots, r, bindings), position = place_at(positions, r, bindings);
+        if (w->cast && !(survives_cast(slot) && survives_cast(position)))
+            return add_box(saved, &all);
         if (slot < 0 || slot >= shape[0] || position < 0 || position >= shape[1])
             continue;
         row.at = all.at + (slot * to->strides[0] + position * to->strides[1]) * all.bytes;
@@ -264,12 +341,17 @@ static tern_status add_rows(tern__saved *saved, const tern__operand *in, const t
 }
 
 /* What write_slice writes. */
-static tern_status add_slice(tern__saved *saved, const tern__operand *in, const tern__operand *to, box slice,
+static tern_status add_slice(tern__saved *saved, const tern__plan *plan, const tern__write *w, box slice,
                              const tern__bindings *bindings)
 {
+    const tern__operand *in = &plan->operands[plan->steps[w->step].operands],
+                        *to = &plan->operands[w->operand];
+    const box all = slice;
     slice.shape = in[1].type->shape;
     for (int i = 0; i < slice.rank; i++) {
-        const int64_t at = place_at(&in[2], i, bindings);
+        const int64_t at = place_at(&plan->operands[w->places[0]], i, bindings);
+        if (w->cast && !survives_cast(at))
+            return add_box(saved, &all);
         if (at < 0 || at > to->type->shape[i] - slice.shape[i])
             return TERN_OK; /* refused, like rows */
         slice.at += at * to->strides[i] * slice.bytes;
@@ -281,31 +363,30 @@ static tern_status add_write(tern__saved *saved, const tern__plan *plan, const t
                              const tern__bindings *bindings)
 {
     const tern__step *step = &plan->steps[w->step];
-    const tern__operand *in = &plan->operands[step->operands], *to = &plan->operands[w->operand];
+    const tern__operand *to = &plan->operands[w->operand];
     const box all = {.at = tern__base_of(bindings, to->space, to->index) + to->byte_offset,
                      .rank = to->type->rank,
                      .shape = to->type->shape,
                      .strides = to->strides,
                      .bytes = (int64_t)tern__dtype_unit_bytes(to->type->dtype)};
     if (w->placed && steady)
-        return step->op == TERN__OP_write_rows ? add_rows(saved, in, to, all, bindings)
-                                               : add_slice(saved, in, to, all, bindings);
+        return step->op == TERN__OP_write_rows ? add_rows(saved, plan, w, all, bindings)
+                                               : add_slice(saved, plan, w, all, bindings);
     if (!tern__dtype_is_packed(to->type->dtype))
         return add_box(saved, &all);
-    const tern__span span = tern__span_of(to, w->step);
-    return add_span(saved, &span, bindings);
+    return add_span(saved, &w->to, bindings);
 }
 
 /* Does nothing that the partition writes lie where a write looks for its places? Leaves may share memory. */
-static bool places_stay(const tern__plan *plan, const tern__hazards *h, const tern__bindings *bindings)
+static bool places_stay(const tern__hazards *h, const tern__bindings *bindings)
 {
     for (size_t p = 0; p < h->places.n; p++) {
         const tern__span *from = &h->places.items[p];
         const char *read = tern__base_of(bindings, from->space, from->index);
         for (size_t w = 0; from->space == TERN__SPACE_LEAF && w < h->n_writes; w++) {
-            const tern__span to = tern__span_of(&plan->operands[h->writes[w].operand], 0);
-            const char *base = tern__base_of(bindings, to.space, to.index);
-            if (read + from->low < base + to.high && base + to.low < read + from->high)
+            const tern__span *to = &h->writes[w].to;
+            const char *base = tern__base_of(bindings, to->space, to->index);
+            if (read + from->low < base + to->high && base + to->low < read + from->high)
                 return false;
         }
     }
@@ -317,7 +398,7 @@ tern_status tern__save_hazards(tern__saved *saved, const tern__plan *plan, const
 {
     for (size_t i = 0; i < h->fixed.n; i++)
         TERN_TRY(add_span(saved, &h->fixed.items[i], bindings));
-    const bool steady = places_stay(plan, h, bindings);
+    const bool steady = places_stay(h, bindings);
     for (size_t w = 0; w < h->n_writes; w++)
         TERN_TRY(add_write(saved, plan, &h->writes[w], steady, bindings));
     return TERN_OK;
@@ -327,7 +408,7 @@ tern_status tern__save_take(tern__saved *saved)
 {
     if (saved->bytes == 0)
         return TERN_OK;
-    saved->copy = tern__alloc(saved->bytes);
+    saved->copy = saved->bytes <= sizeof saved->small ? saved->small : tern__alloc(saved->bytes);
     if (!saved->copy)
         return tern__out_of_memory(saved->bytes);
     char *to = saved->copy;
@@ -349,7 +430,9 @@ void tern__save_put_back(const tern__saved *saved)
 
 void tern__saved_free(tern__saved *saved)
 {
-    tern__free(saved->items);
-    tern__free(saved->copy);
-    *saved = (tern__saved){0};
+    if (saved->items != saved->few)
+        tern__free(saved->items);
+    if (saved->copy != saved->small)
+        tern__free(saved->copy);
+    tern__saved_begin(saved);
 }

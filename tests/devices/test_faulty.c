@@ -303,24 +303,25 @@ TEST(lazy_writes_happen_once_whatever_call_fails)
 /* ---- states behind a run that failed ---- */
 
 /* Ways to write a state f32[2,CAPACITY,3] that nothing reads before. */
-typedef enum writer { WHOLE, ROWS, SLICE, ROWS_LATE, WRITERS } writer;
+typedef enum writer { WHOLE, ROWS, SLICE, ROWS_CAST, ROWS_LATE, WRITERS } writer;
 
 enum { CAPACITY = 50, STATE_NUMBERS = 2 * CAPACITY * 3, ROW_BYTES = 3 * sizeof(float) };
 
-/* Inputs: x f32[2,3] and at i32[2]; `state` NULL: one of the program's own. A step behind the write gives something to fail. */
+/* Inputs: x f32[2,3] and at i32[2], or i64[2] where it is cast; `state` NULL: one of the program's own. A step behind the write gives something to fail. */
 static tern_status compile_writer(tern_ctx *ctx, writer which, tern_tensor *state, tern_program **out)
 {
     tern_status status = TERN_OK;
     TERN_SCOPE(ctx) {
         tern_tensor *x = tern_input(ctx, "x", TERN_F32, 2, (int64_t[]){2, 3});
-        tern_tensor *at = tern_input(ctx, "at", TERN_I32, 1, (int64_t[]){2});
+        tern_tensor *at = tern_input(ctx, "at", which == ROWS_CAST ? TERN_I64 : TERN_I32, 1, (int64_t[]){2});
+        at = tern_cast(at, TERN_I32);
         tern_tensor *late = tern_abs(at); /* known when it has been computed */
         tern_tensor *slab = tern_reshape(x, 3, (int64_t[]){2, 1, 3});
         tern_tensor *start = tern_from_data(ctx, TERN_I64, 1, (int64_t[]){3}, (int64_t[]){0, 7, 0});
-        tern_tensor *y = which == WHOLE   ? tern_overwrite(state, slab)
-                         : which == ROWS  ? tern_write_rows(state, x, at, at)
-                         : which == SLICE ? tern_write_slice(state, slab, start)
-                                          : tern_write_rows(state, x, late, late);
+        tern_tensor *y = which == WHOLE                        ? tern_overwrite(state, slab)
+                         : which == ROWS || which == ROWS_CAST ? tern_write_rows(state, x, at, at)
+                         : which == SLICE                      ? tern_write_slice(state, slab, start)
+                                                               : tern_write_rows(state, x, late, late);
         y = tern_exp(y);
         status = tern_compile(ctx, 1, &y, NULL, NULL, out);
     }
@@ -336,7 +337,9 @@ static tern_status write_once(tern_ctx *ctx, writer which, float out[STATE_NUMBE
         out[i] = (float)i / 8;
     tern_tensor *state = tern_from_data(ctx, TERN_F32, 3, (int64_t[]){2, CAPACITY, 3}, out), *y = NULL;
     tern_tensor *in[2] = {tern_from_data(ctx, TERN_F32, 2, (int64_t[]){2, 3}, (float[]){9, 8, 7, 6, 5, 4}),
-                          tern_from_data(ctx, TERN_I32, 1, (int64_t[]){2}, (int32_t[]){1, 0})};
+                          which == ROWS_CAST
+                              ? tern_from_data(ctx, TERN_I64, 1, (int64_t[]){2}, (int64_t[]){1, 0})
+                              : tern_from_data(ctx, TERN_I32, 1, (int64_t[]){2}, (int32_t[]){1, 0})};
     tern_status status = compile_writer(ctx, which, state, &program);
     if (status == TERN_OK)
         status = tern_exec_create_in_place(ctx, program, &exec);
@@ -415,6 +418,7 @@ TEST(what_is_saved_is_what_is_written)
     static const size_t bytes[WRITERS] = {[WHOLE] = STATE_NUMBERS * sizeof(float),
                                           [ROWS] = 2 * ROW_BYTES,
                                           [SLICE] = 2 * ROW_BYTES,
+                                          [ROWS_CAST] = 2 * ROW_BYTES,
                                           [ROWS_LATE] = STATE_NUMBERS * sizeof(float)};
     static float memory[3][STATE_NUMBERS];
     for (int which = 0; which < WRITERS; which++) {
@@ -431,7 +435,8 @@ TEST(what_is_saved_is_what_is_written)
         CHECK_OK(tern__loaded_make(ctx, &program->compiled->plan, graph, &loaded));
         for (int together = 0; together < 2; together++) {
             const tern__bindings bindings = {.leaves = leaves};
-            tern__saved saved = {0};
+            tern__saved saved;
+            tern__saved_begin(&saved);
             for (uint32_t i = 0; i < graph->n_leaves; i++) {
                 const tern_dtype dtype = graph->values[graph->nodes[graph->leaves[i].node].out].type.dtype;
                 const bool places = dtype == TERN_I32 || dtype == TERN_I64; /* all 0 */
@@ -444,6 +449,14 @@ TEST(what_is_saved_is_what_is_written)
             /* A write that changes what places are read from: they are not known before. */
             CHECK_EQ(saved.bytes, together ? bytes[WHOLE] : bytes[which]);
             tern__saved_free(&saved);
+            if (which != ROWS_CAST || together)
+                continue;
+            const int64_t far = INT64_C(1) << 32; /* whatever the cast makes of it */
+            memcpy(memory[1], &far, sizeof far);
+            CHECK_OK(tern__save_hazards(&saved, loaded->plan, &loaded->hazards[0], &bindings));
+            CHECK_EQ(saved.bytes, bytes[WHOLE]);
+            tern__saved_free(&saved);
+            memset(memory[1], 0, sizeof memory[1]);
         }
         tern__loaded_free(ctx->device_ops, ctx->device, loaded);
         tern_program_free(program);
